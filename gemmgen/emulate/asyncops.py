@@ -1,0 +1,57 @@
+"""Asynchronous work in flight, and the channels on which warps wait for something to change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gemmgen.emulate.machine import Cta, Group
+    from gemmgen.emulate.ptx import Instr
+
+
+class Channel:
+    """Something that warps can wait on. ``Machine.notify(channel)`` wakes them all; each retries its instruction."""
+
+    __slots__ = ("waiters",)
+
+    def __init__(self) -> None:
+        self.waiters: list[Group] = []
+
+
+@dataclass(slots=True)
+class Wait:
+    """Why a blocking handler cannot go on: returned by it in place of None.
+
+    ``reason`` is for people ("bulk group wait, 2 groups unread"). ``barrier`` and ``phase`` are set by mbarrier waits,
+    for the hang table. A wait ``timed`` may also end by a time limit: when nothing else can happen, the engine
+    lets it go on once.
+    """
+
+    channel: Channel
+    reason: str
+    barrier: object | None = None
+    phase: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class AsyncOp:
+    """One asynchronous operation, submitted with ``Machine.submit``.
+
+    ``kind`` names it for timing policies and traces: ``tma_load``, ``tma_store``, ``mma``, ``commit``, … ``unit`` is
+    the track in a trace. Operations with one ``queue`` key complete in the order of submission; ``queue`` None
+    completes in any order. ``run`` takes effect at completion: it reads and writes memory and signals barriers then.
+    """
+
+    kind: str
+    cta: Cta
+    run: Callable[[], None]
+    unit: str = ""
+    queue: Hashable | None = None
+    detail: str = ""
+    instr: Instr | None = None
+    group: Group | None = None
+    serial: int = 0
+    done: bool = False
+    channel: Channel = field(default_factory=Channel)
