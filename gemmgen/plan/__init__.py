@@ -1,1 +1,49 @@
+"""Spec -> frozen Plan: every number that a kernel needs, with its arithmetic."""
 
+from __future__ import annotations
+
+from gemmgen.plan.barriers import ArrivePlan, BarrierPlan, Flip, Purpose, Unit, WaitPlan
+from gemmgen.plan.copies import Copy
+from gemmgen.plan.describe import Section, describe, sections
+from gemmgen.plan.epilogue import EpiloguePlan, NamedBarrier
+from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.launch import GridKind, LaunchPlan, ProblemRules
+from gemmgen.plan.make import Plan, make_plan
+from gemmgen.plan.masks import MaskRule
+from gemmgen.plan.memory import FieldKind, SmemField, SmemMap, TmemMap
+from gemmgen.plan.roles import RolePlan
+from gemmgen.plan.shapes import Shape, default_shapes, grid, resident_clusters
+from gemmgen.plan.values import Constant, Sum
+
+__all__ = [
+    "ArrivePlan",
+    "BarrierPlan",
+    "Constant",
+    "Copy",
+    "EpiloguePlan",
+    "FieldKind",
+    "Flip",
+    "Geometry",
+    "GridKind",
+    "LaunchPlan",
+    "MaskRule",
+    "NamedBarrier",
+    "Plan",
+    "ProblemRules",
+    "Purpose",
+    "RolePlan",
+    "Section",
+    "Shape",
+    "SmemField",
+    "SmemMap",
+    "Sum",
+    "TmemMap",
+    "Unit",
+    "WaitPlan",
+    "default_shapes",
+    "describe",
+    "grid",
+    "make_plan",
+    "resident_clusters",
+    "sections",
+]

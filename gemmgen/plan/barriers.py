@@ -1,0 +1,300 @@
+"""The barrier protocol: what each barrier is for, and every count, byte, mask and phase of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gemmgen.plan.copies import Copy
+from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.masks import MaskRule, arrive_mask
+from gemmgen.plan.memory import SmemMap, ring_code, ring_depth
+from gemmgen.plan.roles import is_persistent
+from gemmgen.plan.values import Constant, Sum, grouped
+from gemmgen.spec.model import Arrive, Barrier, Spec
+from gemmgen.terms import ArriveHow, ArriveTo, KExtent, Ring, Role
+
+
+class Purpose(StrEnum):
+    """What a barrier hands over, told by who arrives and who waits, never by its name."""
+
+    AB_FULL = "ab_full"
+    AB_EMPTY = "ab_empty"
+    ACC_FULL = "acc_full"
+    ACC_EMPTY = "acc_empty"
+    MMA_DONE = "mma_done"
+
+
+class Unit(StrEnum):
+    """What one completed phase of a barrier stands for."""
+
+    K_TILE = "k_tile"
+    TILE = "tile"
+
+
+class Flip(StrEnum):
+    """When the phase that a waiter names changes."""
+
+    NEVER = "never"
+    EACH_USE = "each_use"
+    ON_WRAP = "on_wrap"
+
+
+@dataclass(frozen=True)
+class ArrivePlan:
+    """One kind of arrival.
+
+    Attributes:
+        by: role that causes it.
+        how: what makes it.
+        to: whose copy of the barrier it reaches.
+        count: arrivals that one copy of the barrier receives a phase, with the arithmetic.
+        mask: CTAs that a commit names; None for its own CTA.
+    """
+
+    by: Role
+    how: ArriveHow
+    to: ArriveTo
+    count: Sum
+    mask: MaskRule | None
+
+
+@dataclass(frozen=True)
+class WaitPlan:
+    """How one role waits.
+
+    Attributes:
+        role: who waits.
+        first_phase: phase that its first wait names: 1 passes at once on a fresh barrier.
+        flips: when the phase changes.
+        carried: phase and slot go on across output tiles.
+        leader_only: only the leader CTA of a pair waits.
+        text: the rule in words.
+    """
+
+    role: Role
+    first_phase: int
+    flips: Flip
+    carried: bool
+    leader_only: bool
+    text: str
+
+
+@dataclass(frozen=True)
+class BarrierPlan:
+    """One declared barrier.
+
+    Attributes:
+        name: as in the spec.
+        purpose: what it hands over; None when arrivals and waits fit no hand-over.
+        unit: what a completed phase stands for.
+        ring: what it has a slot for.
+        depth, depth_code: slots, and the constant that holds them.
+        arrivals, arrivals_code: count that it is initialised with, and the expression to print.
+        tx_bytes, tx_code: bytes of a phase (None without a copy), and the constant that holds them.
+        arrives: kinds of arrival.
+        waits: one a waiting role.
+        pre_armed: the first lap of waits passes at once.
+        on_leader: arrivals and waits use the leader CTA's copy only.
+        offset: bytes from the start of dynamic shared memory.
+        who: one line on who arrives, for the barrier map and the init.
+    """
+
+    name: str
+    purpose: Purpose | None
+    unit: Unit
+    ring: Ring
+    depth: int
+    depth_code: str
+    arrivals: Sum
+    arrivals_code: str
+    tx_bytes: Sum | None
+    tx_code: str
+    arrives: tuple[ArrivePlan, ...]
+    waits: tuple[WaitPlan, ...]
+    pre_armed: bool
+    on_leader: bool
+    offset: int
+    who: str
+
+    def wait_of(self, role: Role) -> WaitPlan:
+        """How `role` waits.
+
+        Raises:
+            KeyError: when it does not.
+        """
+        for wait in self.waits:
+            if wait.role is role:
+                return wait
+        raise KeyError(role)
+
+    @property
+    def mask(self) -> MaskRule | None:
+        """The mask of its commit, if it has one."""
+        return next((arrive.mask for arrive in self.arrives if arrive.mask), None)
+
+
+def purpose_of(barrier: Barrier) -> Purpose | None:
+    """What `barrier` hands over.
+
+    A producer's arrival that mma waits for fills a stage; mma's arrival frees it for the producer,
+    or, where the
+    barrier has a single slot, says that all MMAs so far are done; mma and epilogue hand an
+    accumulator over.
+    """
+    by = {arrive.by for arrive in barrier.arrive}
+    to = set(barrier.wait)
+    hand_over = {
+        (Role.PRODUCER, Role.MMA): Purpose.AB_FULL,
+        (Role.MMA, Role.PRODUCER): Purpose.AB_EMPTY,
+        (Role.MMA, Role.EPILOGUE): Purpose.ACC_FULL,
+        (Role.EPILOGUE, Role.MMA): Purpose.ACC_EMPTY,
+    }
+    if len(by) != 1 or len(to) != 1:
+        return None
+    purpose = hand_over.get((by.pop(), to.pop()))
+    if purpose is Purpose.AB_EMPTY and barrier.ring is Ring.SINGLE:
+        return Purpose.MMA_DONE
+    return purpose
+
+
+def _count(arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
+    if arrive.how is ArriveHow.COMMIT:
+        issuers = max(1, len(spec.roles.mma.warps))
+        if arrive.to is ArriveTo.SHARERS and spec.load.multicast:
+            return _sharers(spec, g, issuers)
+        return Sum(issuers, str(issuers))
+    if arrive.how is ArriveHow.THREAD and arrive.to is ArriveTo.LEADER and g.is_pair:
+        return Sum(g.cta_group, "1 from each CTA of the pair")
+    return Sum(1, "1")
+
+
+def _sharers(spec: Spec, g: Geometry, issuers: int) -> Sum:
+    """CTA groups whose loads reach this CTA: its row, its column, itself once."""
+    down = g.cluster_m // g.cta_group
+    operands = {operand.value for operand in spec.load.multicast}
+    row = g.cluster_n if "a" in operands else 1
+    column = down if "b" in operands else 1
+    code = {
+        (True, True): "CLUSTER_M + CLUSTER_N - 1",
+        (True, False): "CLUSTER_N",
+        (False, True): "CLUSTER_M",
+    }[("a" in operands, "b" in operands)]
+    if g.is_pair:
+        code = code.replace("CLUSTER_M", "CLUSTER_M // 2")
+    return Sum((row + column - 1) * issuers, code)
+
+
+def _arrives(barrier: Barrier, spec: Spec, g: Geometry) -> tuple[ArrivePlan, ...]:
+    shared = tuple(spec.load.multicast)
+    return tuple(
+        ArrivePlan(
+            by=arrive.by,
+            how=arrive.how,
+            to=arrive.to,
+            count=_count(arrive, spec, g),
+            mask=arrive_mask(g, arrive.to, shared) if arrive.how is ArriveHow.COMMIT else None,
+        )
+        for arrive in barrier.arrive
+    )
+
+
+def _wait(barrier: Barrier, role: Role, unit: Unit, spec: Spec, g: Geometry) -> WaitPlan:
+    depth = ring_depth(spec, barrier.ring)
+    persistent = is_persistent(spec)
+    once = not persistent and (unit is Unit.TILE or spec.problem.k_extent is KExtent.ONE_STEP)
+    flips = Flip.NEVER if once else Flip.ON_WRAP if depth > 1 else Flip.EACH_USE
+    first = int(barrier.pre_armed)
+    rule = {
+        Flip.NEVER: "used once",
+        Flip.EACH_USE: f"flips every {unit.value}",
+        Flip.ON_WRAP: "flips when the slot index wraps",
+    }[flips]
+    begins = "phase 1, which passes on a fresh barrier" if first else "phase 0"
+    carried = persistent and flips is not Flip.NEVER
+    text = f"{begins}; {rule}" + ("; carried across tiles" if carried else "")
+    return WaitPlan(role, first, flips, carried, role is Role.MMA and g.is_pair, text)
+
+
+def _total(arrives: tuple[ArrivePlan, ...]) -> Sum:
+    return Sum(
+        sum(arrive.count.value for arrive in arrives),
+        " + ".join(arrive.count.text for arrive in arrives) or "0",
+    )
+
+
+def _tx(barrier: Barrier, copies: tuple[Copy, ...], g: Geometry) -> tuple[Sum | None, str]:
+    tx = [arrive for arrive in barrier.arrive if arrive.how is ArriveHow.TX]
+    if not tx:
+        return None, ""
+    stage = sum(copy.stage_bytes.value for copy in copies)
+    text = " + ".join(f"{copy.name} {grouped(copy.stage_bytes.value)}" for copy in copies)
+    if g.is_pair and any(arrive.to is ArriveTo.LEADER for arrive in tx):
+        return Sum(stage * 2, f"2 CTAs x ({text})"), "AB_PAIR_BYTES"
+    return Sum(stage, text), "AB_STAGE_BYTES"
+
+
+def _who(barrier: Barrier, arrives: tuple[ArrivePlan, ...], g: Geometry) -> str:
+    words = {
+        ArriveHow.TX: "{by} arms it with the bytes of its stage",
+        ArriveHow.COMMIT: "tcgen05.commit by {by}",
+        ArriveHow.THREAD: "one thread of {by}",
+    }
+    reach = {
+        ArriveTo.SELF: "",
+        ArriveTo.LEADER: " on the leader CTA" if g.is_pair else "",
+        ArriveTo.PAIR: " to both CTAs of the pair" if g.is_pair else "",
+        ArriveTo.SHARERS: " to every CTA of its row and column",
+    }
+    parts = [words[a.how].format(by=a.by.value) + reach[a.to] for a in arrives]
+    return "; ".join(parts)
+
+
+def plan_barriers(
+    spec: Spec, g: Geometry, copies: tuple[Copy, ...], smem: SmemMap
+) -> tuple[BarrierPlan, ...]:
+    """Every declared barrier, in spec order."""
+    plans: list[BarrierPlan] = []
+    for barrier in spec.barriers:
+        purpose = purpose_of(barrier)
+        of_acc = purpose in (Purpose.ACC_FULL, Purpose.ACC_EMPTY)
+        unit = Unit.TILE if of_acc or barrier.ring is Ring.ACC else Unit.K_TILE
+        arrives = _arrives(barrier, spec, g)
+        arrivals = _total(arrives)
+        tx_bytes, tx_code = _tx(barrier, copies, g)
+        plans.append(
+            BarrierPlan(
+                name=barrier.name,
+                purpose=purpose,
+                unit=unit,
+                ring=barrier.ring,
+                depth=ring_depth(spec, barrier.ring),
+                depth_code=ring_code(barrier.ring),
+                arrivals=arrivals,
+                arrivals_code="1" if arrivals.value == 1 else f"{barrier.name.upper()}_ARRIVALS",
+                tx_bytes=tx_bytes,
+                tx_code=tx_code,
+                arrives=arrives,
+                waits=tuple(_wait(barrier, role, unit, spec, g) for role in barrier.wait),
+                pre_armed=barrier.pre_armed,
+                on_leader=g.is_pair and any(a.to is ArriveTo.LEADER for a in barrier.arrive),
+                offset=smem.field(barrier.name).offset,
+                who=_who(barrier, arrives, g),
+            )
+        )
+    return tuple(plans)
+
+
+def arrival_constants(barriers: tuple[BarrierPlan, ...]) -> tuple[Constant, ...]:
+    """A constant for each arrival count above 1."""
+    out: list[Constant] = []
+    for barrier in barriers:
+        if barrier.arrivals.value == 1:
+            continue
+        text = barrier.arrivals.text
+        is_code = not any(ch.islower() for ch in text)
+        code = text if is_code else str(barrier.arrivals.value)
+        out.append(
+            Constant(barrier.arrivals_code, barrier.arrivals.value, code, "" if is_code else text)
+        )
+    return tuple(out)

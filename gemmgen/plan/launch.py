@@ -1,0 +1,98 @@
+"""Launch geometry and what a problem must satisfy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gemmgen.arch import ArchFacts
+from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.roles import is_persistent
+from gemmgen.plan.values import Sum
+from gemmgen.spec.model import Spec
+from gemmgen.terms import KExtent
+
+
+class GridKind(StrEnum):
+    """How many CTAs are launched."""
+
+    TILES = "tiles"
+    PERSISTENT = "persistent"
+
+
+@dataclass(frozen=True)
+class LaunchPlan:
+    """What the host gives to a launch.
+
+    Attributes:
+        grid: one CTA a tile, or as many clusters as stay resident.
+        grid_code: the three grid extents, over ``m``, ``n`` and the constants; persistent:
+            ``max_active_clusters``.
+        threads: of a CTA.
+        cluster: CTAs along x, y and z; (1, 1, 1) launches without the attribute.
+        smem_bytes: dynamic shared memory.
+        parameters: of the host function, after ``a, b, d``.
+    """
+
+    grid: GridKind
+    grid_code: tuple[str, str, str]
+    threads: int
+    cluster: tuple[int, int, int]
+    smem_bytes: int
+    parameters: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ProblemRules:
+    """What a problem must satisfy; the generated host code refuses the rest before any launch.
+
+    Attributes:
+        m_multiple, n_multiple: what M and N are multiples of, with the arithmetic.
+        k_multiple: what K is a multiple of: 16 bytes, for the tensor map's strides.
+        k_exact: the only K that there is, or None.
+        stride_multiple: row strides of A, B and D are multiples of this many elements.
+        extent_max: largest M, N or K that 32-bit coordinates hold.
+    """
+
+    m_multiple: Sum
+    n_multiple: Sum
+    k_multiple: int
+    k_exact: int | None
+    stride_multiple: int
+    extent_max: int
+
+
+def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> LaunchPlan:
+    """Launch geometry of `spec`."""
+    persistent = is_persistent(spec)
+    tiles = ("m // TILE_M", "n // TILE_N", "1")
+    clusters = "min(tiles, max_active_clusters)"
+    resident = ("CLUSTER_M", "CLUSTER_N", clusters) if g.cluster_size > 1 else ("1", "1", clusters)
+    return LaunchPlan(
+        grid=GridKind.PERSISTENT if persistent else GridKind.TILES,
+        grid_code=resident if persistent else tiles,
+        threads=threads,
+        cluster=(g.cluster_m, g.cluster_n, 1),
+        smem_bytes=smem_bytes,
+        parameters=("max_active_clusters", "stream") if persistent else ("stream",),
+    )
+
+
+def plan_problem(spec: Spec, arch: ArchFacts, g: Geometry) -> ProblemRules:
+    """What a problem must satisfy for `spec`."""
+    nbytes = spec.problem.a.dtype.nbytes
+    step = arch.tma.stride_bytes_multiple // nbytes
+    one_step = spec.problem.k_extent is KExtent.ONE_STEP
+    return ProblemRules(
+        m_multiple=_multiple(g.tile_m, g.cluster_m, "TILE_M", "CLUSTER_M"),
+        n_multiple=_multiple(g.tile_n, g.cluster_n, "TILE_N", "CLUSTER_N"),
+        k_multiple=step,
+        k_exact=g.tile_k if one_step else None,
+        stride_multiple=step,
+        extent_max=2**31 - 1,
+    )
+
+
+def _multiple(tile: int, cluster: int, tile_name: str, cluster_name: str) -> Sum:
+    text = tile_name if cluster == 1 else f"{tile_name} * {cluster_name}"
+    return Sum(tile * cluster, text)

@@ -1,0 +1,55 @@
+"""Numbers that remember how they came about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+def grouped(value: int) -> str:
+    """`value` with underscores between thousands, as Python source writes it."""
+    return f"{value:_}"
+
+
+def align_up(value: int, alignment: int) -> int:
+    """The smallest multiple of `alignment` that is not below `value`."""
+    return -(-value // alignment) * alignment
+
+
+def power_of_two(value: int) -> int:
+    """The smallest power of two that is not below `value`; 1 for values below 1."""
+    return 1 << max(value - 1, 0).bit_length()
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 warp``, ``2 warps``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A derived number and its arithmetic, for instance ``(A 16_384 + B 16_384) x 6 stages``."""
+
+    value: int
+    text: str
+
+    def __str__(self) -> str:
+        """The arithmetic, then its result; only the number where there is no arithmetic."""
+        number = grouped(self.value)
+        return number if self.text == number else f"{self.text} = {number}"
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A module constant of the generated file.
+
+    Attributes:
+        name: in capitals.
+        value: what `code` evaluates to, given the constants before it.
+        code: Python source of the right-hand side.
+        note: what a reader needs to know, or empty.
+    """
+
+    name: str
+    value: int
+    code: str
+    note: str = ""
