@@ -1,55 +1,49 @@
-"""Errors of the compile layer: coded, with a place and a way out."""
+"""Errors of the compile layer.
+
+| code | what is wrong |
+|---|---|
+| C301 | the file is not there or cannot be read |
+| C302 | it is not Python |
+| C303 | importing it fails |
+| C304 | it has no usable ``gemm`` |
+| C305 | CuTe DSL, NVVM or ptxas refuses it |
+| C306 | it does not define exactly one kernel |
+| C307 | registers are spilled |
+| C308 | local memory is used |
+| C309 | ``setmaxnreg`` has no effect |
+| C310 | the kernel's symbol contains "cutlass" |
+| C311 | CuTe DSL is missing or another version than the pinned one |
+| C312 | the compiler process died |
+| C313 | the host function does not make exactly one launch |
+| C314 | the host function fails when called |
+| C315 | a shared library cannot be built |
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gemmgen.terms import Finding, GemmgenError
 
 
-@dataclass(frozen=True)
-class Place:
-    """A line of a source file; ``line`` is 0 when only the file is known."""
+class CompileError(GemmgenError):
+    """A file that does not become a usable kernel."""
 
-    path: str
-    line: int = 0
-    text: str = ""
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__(findings)
 
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}" if self.line else self.path
+    @property
+    def code(self) -> str:
+        """Code of the first finding, such as ``C305``."""
+        return self.findings[0].code
 
-
-class CompileError(Exception):
-    """A file that does not become a usable kernel.
-
-    ``code`` is C3xx; ``title`` says what is wrong in one sentence; ``place`` names the file and line; ``help``
-    says what to do. ``str()`` gives the whole text in the form that every gemmgen error has.
-    """
-
-    def __init__(
-        self, code: str, title: str, *, place: Place | None = None, detail: str = "", help: str = ""
-    ) -> None:
-        self.code = code
-        self.title = title
-        self.place = place
-        self.detail = detail
-        self.help = help
-        super().__init__(self.text())
-
-    def text(self) -> str:
-        """The error as people see it, without colour."""
-        lines = [f"error[{self.code}]: {self.title}"]
-        if self.place is not None:
-            lines.append(f"  --> {self.place}")
-            if self.place.text:
-                lines.append(f"   |  {self.place.text.strip()}")
-        lines += [f"   |  {line}" for line in self.detail.splitlines()]
-        if self.help:
-            lines.append(f"   = {self.help}")
-        return "\n".join(lines)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by fields, so that a worker process can hand the error over whole."""
-        return _rebuild, (self.code, self.title, self.place, self.detail, self.help)
+    def __reduce__(self) -> tuple[type[CompileError], tuple[list[Finding]]]:
+        """Pickle by findings, so that a worker process can hand the error over whole."""
+        return type(self), (self.findings,)
 
 
-def _rebuild(code: str, title: str, place: Place | None, detail: str, help: str) -> CompileError:
-    return CompileError(code, title, place=place, detail=detail, help=help)
+def failure(
+    code: str, title: str, *, file: str = "", line: int = 0, source: str = "", help: str = ""
+) -> CompileError:
+    """A :class:`CompileError` with one finding."""
+    return CompileError(
+        [Finding(code=code, title=title, file=file, line=line, source=source, help=help)]
+    )

@@ -22,9 +22,10 @@ _SCALAR_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 class Launch:
     """One kernel launch as the host code asked for it.
 
-    ``grid``, ``block`` and ``cluster`` are (x, y, z); ``grid`` counts CTAs. ``smem_bytes`` is dynamic shared
-    memory. ``params`` holds one value for each ``.param`` of ``entry``, cut to the exact size that the PTX
-    declares. ``stream`` is the handle that the caller passed (0: the default stream).
+    ``grid``, ``block`` and ``cluster`` are (x, y, z); ``grid`` counts CTAs. ``smem_bytes`` is
+    dynamic shared memory. ``params`` holds one value for each ``.param`` of ``entry``, cut to the
+    exact size that the PTX declares. ``stream`` is the handle that the caller passed (0: the
+    default stream).
     """
 
     ptx: str
@@ -39,7 +40,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class LaunchConfig:
-    """What a ``cudaLaunchConfig_t`` says; ``attributes`` maps an attribute id to its 64-byte value."""
+    """What a ``cudaLaunchConfig_t`` says; ``attributes``: 64-byte values by attribute id."""
 
     grid: Dim3
     block: Dim3
@@ -59,7 +60,7 @@ ATTRIBUTE_BYTES = 72
 
 
 def decode_config(config: bytes, attributes: bytes) -> LaunchConfig:
-    """Decode a ``cudaLaunchConfig_t`` (x86-64 layout of cuda_runtime_api.h) and its attribute array."""
+    """Decode a ``cudaLaunchConfig_t`` (cuda_runtime_api.h, x86-64) and its attribute array."""
     *dims, smem_bytes, stream, _, count = struct.unpack_from("<6IQQQI", config)
     found = {}
     for index in range(count):

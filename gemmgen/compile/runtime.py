@@ -1,8 +1,9 @@
 """A CUDA runtime that records launches instead of making them.
 
-The host launcher that CuTe DSL compiles calls a handful of functions by name. :func:`register` defines those
-names in the launcher's execution engine, where they win over libcute_dsl_runtime.so, so that no driver and no
-GPU is needed. Names and call order: observed with nvidia-cutlass-dsl 4.8.1; argument order: CUDA Runtime API.
+The host launcher that CuTe DSL compiles calls a handful of functions by name. :func:`register`
+defines those names in the launcher's execution engine, where they win over libcute_dsl_runtime.so,
+so that no driver and no GPU is needed. Names and call order: observed with nvidia-cutlass-dsl
+4.8.1; argument order: CUDA Runtime API.
 """
 
 from __future__ import annotations
@@ -28,12 +29,14 @@ _COMPUTE_MAJOR = 75
 _COMPUTE_MINOR = 76
 _SMEM_OPTIN = 97
 _ATTRIBUTES = {1: 1024, 10: 32, 95: 1, 120: 1}
-_SMEM_OPTIN_BYTES = 232_448  # 227 KiB: CUDA C++ Programming Guide, compute capabilities 9.0 and 10.0
+_SMEM_OPTIN_BYTES = (
+    232_448  # 227 KiB: CUDA C++ Programming Guide, compute capabilities 9.0 and 10.0
+)
 
 
 @dataclass(frozen=True)
 class RawLaunch:
-    """A launch before its parameters are cut to size; ``params`` are the addresses of the values."""
+    """A launch of ``kernel``, its parameters cut to the sizes that the PTX declares."""
 
     kernel: str
     config: LaunchConfig
