@@ -5,6 +5,7 @@ Nothing here imports another gemmgen module.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -64,7 +65,10 @@ class Swizzle(StrEnum):
 
     @property
     def span_bytes(self) -> int:
-        """Bytes of one row that the swizzle permutes; 16 where there is none (PTX ISA, tensor swizzling modes)."""
+        """Bytes of one row that the swizzle permutes; 16 where there is none.
+
+        Source: PTX ISA, tensor swizzling modes.
+        """
         return {"none": 16, "32b": 32, "64b": 64, "128b": 128}[self.value]
 
 
@@ -142,7 +146,7 @@ class EpilogueKind(StrEnum):
 
 
 class Region(StrEnum):
-    """The parts of a generated kernel, in file order; a spec's lineage names those that it changes."""
+    """The parts of a generated kernel, in file order; a lineage names those that it changes."""
 
     CONSTANTS = "constants"
     BARRIERS = "barriers"
@@ -179,19 +183,30 @@ class Finding:
     help: str = ""
 
     def __str__(self) -> str:
-        out = [f"error[{self.code}]: {self.title}"]
+        out = [f"error[{self.code}]: {_printable(self.title)}"]
         if self.file or self.key:
             place = f"{self.file}:{self.line}" if self.line else self.file
-            out.append("  --> " + "  ".join(p for p in (place, self.key) if p))
-        out.extend(f"   |  {text}" for text in self.source.splitlines())
-        if self.help:
-            out.append(f"   = {self.help}")
+            out.append("  --> " + "  ".join(_printable(p) for p in (place, self.key) if p))
+        out.extend(f"   |  {_printable(text)}" for text in self.source.splitlines())
+        out.extend(
+            f"   {'=' if i == 0 else ' '} {_printable(h)}"
+            for i, h in enumerate(self.help.splitlines())
+        )
         return "\n".join(out)
+
+
+def _printable(text: str, limit: int = 200) -> str:
+    """`text` on one line of bounded length, with escapes for what a terminal might obey."""
+    safe = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return safe if len(safe) <= limit else safe[: limit - 1] + "…"
 
 
 class GemmgenError(Exception):
     """An error meant for the user: carries every finding, prints without a traceback."""
 
-    def __init__(self, findings: list[Finding]) -> None:
-        self.findings = findings
-        super().__init__("\n\n".join(str(f) for f in findings))
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(tuple(findings))
+        self.findings = list(findings)
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(f) for f in self.findings)

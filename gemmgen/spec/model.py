@@ -1,16 +1,28 @@
 """The shape of a spec: one frozen, strict Pydantic model a table, in file order.
 
-Rules that need one value only live here. Rules across fields live in `gemmgen.plan` and `gemmgen.check`,
-where the arithmetic can be shown. Nothing has a default that changes the kernel: an optional table is an
-absent feature.
+Rules that need one value only live here. Rules across fields live in `gemmgen.plan` and
+`gemmgen.check`, where the arithmetic can be shown. Nothing has a default that changes the kernel: an
+optional table is an absent feature. Descriptions become `specs/schema.json` and help in errors.
 """
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from gemmgen.spec.fields import (
+    BarrierName,
+    FileName,
+    Prose,
+    SafeName,
+    Seq,
+    Table,
+    Title,
+    Word,
+    integer,
+    refuse,
+)
 from gemmgen.terms import (
     Arch,
     ArriveHow,
@@ -30,151 +42,224 @@ from gemmgen.terms import (
     Swizzle,
 )
 
-SafeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,62}$")]
 Warp = Annotated[int, Field(ge=0, le=31)]
 Extent = Annotated[int, Field(ge=1, le=4096)]
-
-
-class Table(BaseModel):
-    """Base of every table: unknown keys refused, no coercion, immutable."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+Size = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
 class Published(Table):
     """A figure from the write-up that a version reproduces: quoted, not measured here."""
 
-    device: str
-    m: int
-    n: int
-    k: int
-    time_us: float
+    device: Title = Field(description="device that it was measured on")
+    m: Size = Field(description="rows of D")
+    n: Size = Field(description="columns of D")
+    k: Size = Field(description="length of the sum")
+    time_us: float = Field(gt=0, description="time of one run, in microseconds")
 
 
 class Lineage(Table):
     """Where a version stands in its ladder, and what its diff may touch."""
 
-    ladder: SafeName
-    predecessor: SafeName | None = None
-    changes: list[Region]
-    what: str
-    why: str
-    published: Published | None = None
+    ladder: SafeName = Field(description="ladder that this version is a rung of")
+    predecessor: SafeName | None = Field(
+        default=None,
+        description="name of the rung below, a file of the same folder; absent in the first one",
+    )
+    changes: Seq[Word[Region]] = Field(
+        description="regions of the generated kernel that may differ from the predecessor's"
+    )
+    what: Prose = Field(
+        description="what this version does differently, for the docstring of the kernel"
+    )
+    why: Prose = Field(
+        description="why that is faster, or why it is not, for the docstring of the kernel"
+    )
+    published: Published | None = Field(
+        default=None, description="a published figure, quoted and not measured here"
+    )
 
 
 class Matrix(Table):
-    dtype: Dtype
-    major: Major
+    """Element type and contiguous mode of one matrix."""
+
+    dtype: Word[Dtype] = Field(description="element type in memory")
+    major: Word[Major] = Field(description="mode that is contiguous in memory")
 
 
 class Problem(Table):
     """``D[M, N] = A[M, K] @ B[N, K].T``."""
 
-    a: Matrix
-    b: Matrix
-    d: Matrix
-    acc_dtype: Dtype
-    k_extent: KExtent
+    a: Matrix = Field(description="A, M x K")
+    b: Matrix = Field(description="B, N x K")
+    d: Matrix = Field(description="D, M x N")
+    acc_dtype: Word[Dtype] = Field(description="type of the accumulator")
+    k_extent: Word[KExtent] = Field(
+        description="how much of K the kernel can walk: one_step is a single tile, any is a loop"
+    )
 
 
 class Tile(Table):
     """One CTA's output tile and its K step, in elements."""
 
-    m: Extent
-    n: Extent
-    k: Extent
+    m: Extent = Field(description="rows of D that one CTA computes")
+    n: Extent = Field(description="columns of D that one CTA computes")
+    k: Extent = Field(description="elements of K that one stage holds")
 
 
 class Mma(Table):
     """Shape of one instruction; with ``cta_group = 2`` the shape that the CTA pair computes."""
 
-    kind: MmaKind
-    m: Extent
-    n: Extent
-    k: Extent
-    cta_group: Literal[1, 2]
+    kind: Word[MmaKind] = Field(description="family of tensor core instruction")
+    m: Extent = Field(description="rows of one instruction, in elements")
+    n: Extent = Field(description="columns of one instruction, in elements")
+    k: Extent = Field(description="elements of K that one instruction consumes")
+    cta_group: Annotated[Literal[1, 2], BeforeValidator(integer)] = Field(
+        description="CTAs that issue one instruction together: 2 is a CTA pair"
+    )
 
 
 class Cluster(Table):
     """CTAs along M and N. An absent table is a cluster of one."""
 
-    m: Annotated[int, Field(ge=1, le=16)]
-    n: Annotated[int, Field(ge=1, le=16)]
+    m: Annotated[int, Field(ge=1, le=16)] = Field(description="CTAs along M")
+    n: Annotated[int, Field(ge=1, le=16)] = Field(description="CTAs along N")
 
 
 class Smem(Table):
-    swizzle: Swizzle
+    """Layout of the operands in shared memory."""
+
+    swizzle: Word[Swizzle] = Field(
+        description="swizzle of the A and B stages, named by the bytes of a row that it permutes"
+    )
 
 
 class Load(Table):
-    kind: LoadKind
-    multicast: list[Operand]
+    """How operands reach shared memory."""
+
+    kind: Word[LoadKind] = Field(description="tma, or plain loads by all threads (cooperative)")
+    multicast: Seq[Word[Operand]] = Field(
+        description="operands that TMA writes to every CTA of the cluster that reads them"
+    )
 
 
 class Pipeline(Table):
-    ab_stages: Annotated[int, Field(ge=1, le=64)]
-    acc_stages: Annotated[int, Field(ge=1, le=16)]
+    """Depth of the ring buffers, in stages."""
+
+    ab_stages: Annotated[int, Field(ge=1, le=64)] = Field(
+        description="stages of A and B in shared memory, tile.k elements of K each"
+    )
+    acc_stages: Annotated[int, Field(ge=1, le=16)] = Field(
+        description="accumulator slots in tensor memory, tile.n columns each"
+    )
 
 
 class Mainloop(Table):
-    kind: MainloopKind
+    """How loads and MMAs are interleaved."""
+
+    kind: Word[MainloopKind] = Field(description="order of loads, waits and MMAs over K")
 
 
 class RoleWarps(Table):
-    warps: list[Warp]
-    registers: Annotated[int, Field(ge=24, le=256)] | None = None
+    """The warps of one role."""
+
+    warps: Seq[Warp] = Field(description="warp indices in the CTA, from 0")
+    registers: Annotated[int, Field(ge=24, le=256, multiple_of=8)] | None = Field(
+        default=None,
+        description="registers a thread that setmaxnreg asks for; absent: setmaxnreg is not used",
+    )
 
 
 class Roles(Table):
-    producer: RoleWarps
-    mma: RoleWarps
-    epilogue: RoleWarps
+    """Which warps do what. A warp may have two roles only where one follows the other."""
+
+    producer: RoleWarps = Field(description="issues the loads of A and B")
+    mma: RoleWarps = Field(description="issues the MMAs")
+    epilogue: RoleWarps = Field(description="carries the accumulator to global memory")
 
 
 class Arrive(Table):
     """One kind of arrival on a barrier: by which role, how, and at whose copy of the barrier."""
 
-    by: Role
-    how: ArriveHow
-    to: ArriveTo
+    by: Word[Role] = Field(description="role that causes the arrival")
+    how: Word[ArriveHow] = Field(
+        description="tx: bytes that TMA writes; commit: MMAs that finish; thread: a plain arrive"
+    )
+    to: Word[ArriveTo] = Field(
+        description="CTAs whose copy it reaches: self, leader, both of a pair, all sharers of a tile"
+    )
 
 
 class Barrier(Table):
-    name: SafeName
-    ring: Ring
-    arrive: list[Arrive]
-    wait: list[Role]
-    pre_armed: bool
+    """One mbarrier, or a ring of them. Counts, bytes and masks are derived, never declared."""
+
+    name: BarrierName = Field(description="name in the generated code: what, then its state")
+    ring: Word[Ring] = Field(
+        description="what it has a slot for: an A/B stage, an accumulator slot, or just one"
+    )
+    arrive: Seq[Arrive] = Field(description="who arrives")
+    wait: Seq[Word[Role]] = Field(description="roles that wait for it")
+    pre_armed: bool = Field(
+        description="the first wait passes at once: what it hands back starts free"
+    )
 
 
 class Scheduler(Table):
-    kind: SchedulerKind
-    group_m: Annotated[int, Field(ge=1, le=1024)] | None = None
+    """How output tiles are given to CTAs."""
+
+    kind: Word[SchedulerKind] = Field(
+        description="tiles a CTA: one in all, one each (grid), many (persistent, clc)"
+    )
+    group_m: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        default=None, description="tile rows walked before the next column; absent: plain order"
+    )
 
 
 class Epilogue(Table):
-    kind: EpilogueKind
-    chunks: Annotated[int, Field(ge=1, le=64)]
-    register_buffers: Literal[1, 2]
+    """How the accumulator reaches global memory."""
+
+    kind: Word[EpilogueKind] = Field(
+        description="direct: registers to global memory; tma_store: through shared memory"
+    )
+    chunks: Annotated[int, Field(ge=1, le=64)] = Field(
+        description="pieces, along N, that the tile is read in"
+    )
+    register_buffers: Annotated[Literal[1, 2], BeforeValidator(integer)] = Field(
+        description="chunks in registers: with 2, the next read is issued before this one's store"
+    )
+
+
+def _distinct_names(barriers: tuple[Barrier, ...]) -> tuple[Barrier, ...]:
+    first: dict[str, int] = {}
+    for i, barrier in enumerate(barriers):
+        if (other := first.setdefault(barrier.name, i)) != i:
+            title = f"two barriers are named `{barrier.name}`: barriers {other + 1} and {i + 1}"
+            raise refuse("S109", title, "give each barrier a name of its own", index=i, at="name")
+    return barriers
 
 
 class Spec(Table):
     """One kernel. Field order is the order of tables in the file (`gemmgen fmt`)."""
 
-    schema_: Annotated[Literal[1], Field(alias="schema")]
-    name: SafeName
-    arch: Arch
-    title: str
-    lineage: Lineage
-    problem: Problem
-    tile: Tile
-    mma: Mma
-    cluster: Cluster | None = None
-    smem: Smem
-    load: Load
-    pipeline: Pipeline
-    mainloop: Mainloop
-    roles: Roles
-    barriers: list[Barrier]
-    scheduler: Scheduler
-    epilogue: Epilogue
+    schema_: Annotated[Literal[1], BeforeValidator(integer)] = Field(
+        alias="schema", description="version of this format: 1"
+    )
+    name: FileName = Field(description="stem of this file and of the generated one")
+    arch: Word[Arch] = Field(description="architecture that the kernel is compiled for")
+    title: Title = Field(description="the lesson of this version in a few words")
+    lineage: Lineage = Field(description="place in the ladder")
+    problem: Problem = Field(description="types and layouts of the matrices")
+    tile: Tile = Field(description="output tile and K step of one CTA, in elements")
+    mma: Mma = Field(description="the tensor core instruction")
+    cluster: Cluster | None = Field(
+        default=None, description="CTAs of a cluster; absent: a cluster of one"
+    )
+    smem: Smem = Field(description="layout of the operands in shared memory")
+    load: Load = Field(description="how operands reach shared memory")
+    pipeline: Pipeline = Field(description="depth of the ring buffers")
+    mainloop: Mainloop = Field(description="how loads and MMAs are interleaved")
+    roles: Roles = Field(description="which warps do what")
+    barriers: Annotated[
+        tuple[Barrier, ...], Field(strict=False, max_length=32), AfterValidator(_distinct_names)
+    ] = Field(description="the barrier protocol, one entry a barrier")
+    scheduler: Scheduler = Field(description="how output tiles are given to CTAs")
+    epilogue: Epilogue = Field(description="how the accumulator reaches global memory")
