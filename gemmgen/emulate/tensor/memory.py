@@ -1,0 +1,112 @@
+"""Tensor Memory of one CTA: 128 lanes by 512 columns of 32 bits, its allocator and its state.
+
+State is kept per column: which allocation owns it, and how many unfinished MMAs will write it. What
+has been written is kept per column and group of 16 lanes, the finest that an accumulator layout
+writes. Source: PTX ISA "Tensor Memory", "Tensor Memory Allocation" (power of two columns, at
+least 32; a CTA that has relinquished its permit may not allocate again).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gemmgen.emulate.tensor.faults import fault
+from gemmgen.emulate.tensor.layout import COLUMNS, LANES
+
+LANE_GROUP = 16
+_GROUPS = LANES // LANE_GROUP
+_POISON = 0x7FD0BAD0
+"""What a column holds before anything is written: a float32 NaN."""
+
+
+class TensorMemory:
+    """The cells (`data`, uint32, shape (128, 512)) and the bookkeeping of one CTA."""
+
+    def __init__(self) -> None:
+        self.data: NDArray[np.uint32] = np.full((LANES, COLUMNS), _POISON, dtype=np.uint32)
+        self.written = np.zeros((_GROUPS, COLUMNS), dtype=np.bool_)
+        self.owned = np.zeros(COLUMNS, dtype=np.bool_)
+        self.pending = np.zeros(COLUMNS, dtype=np.int32)
+        """Unfinished MMAs (or copies) that will write a column."""
+        self.allocations: dict[int, int] = {}
+        """First column -> number of columns."""
+        self.relinquished = False
+
+    def find_free(self, columns: int, *others: TensorMemory) -> int | None:
+        """Return the lowest first column at which `columns` are free here and in `others`.
+
+        Raises E240 when the number is not a power of two from 32 to 512, or after this CTA
+        relinquished its permit.
+        """
+        if columns < 32 or columns > COLUMNS or columns & (columns - 1):
+            raise fault(
+                "E240",
+                f"tcgen05.alloc of {columns} columns: must be a power of two from 32 to {COLUMNS}",
+            )
+        if self.relinquished:
+            raise fault("E240", "tcgen05.alloc after the permit was relinquished")
+        for first in range(0, COLUMNS, columns):
+            if not any(m.owned[first : first + columns].any() for m in (self, *others)):
+                return first
+        return None
+
+    def allocate(self, first: int, columns: int) -> None:
+        """Give `columns` from `first` to the kernel; their contents are undefined."""
+        part = slice(first, first + columns)
+        self.owned[part] = True
+        self.written[:, part] = False
+        self.data[:, part] = _POISON
+        self.allocations[first] = columns
+
+    def free(self, address: int, columns: int) -> None:
+        """Release an allocation. Raises E241 when `address` and `columns` are not
+        those of one allocation, or an MMA that writes it has not completed.
+        """
+        first = address & 0xFFFF
+        if address >> 16 or self.allocations.get(first) != columns:
+            held = ", ".join(f"{n} from column {at}" for at, n in sorted(self.allocations.items()))
+            raise fault(
+                "E241",
+                f"tcgen05.dealloc of {columns} columns at {address:#x}, which is no allocation "
+                f"(allocated: {held or 'nothing'})",
+            )
+        if self.pending[first : first + columns].any():
+            raise fault(
+                "E241", f"tcgen05.dealloc of columns {first} on while an MMA still writes them"
+            )
+        del self.allocations[first]
+        self.owned[first : first + columns] = False
+
+    def check_owned(self, first: int, columns: int, what: str) -> None:
+        """Raise E242 unless `columns` columns from `first` are all allocated."""
+        if first + columns > COLUMNS or not self.owned[first : first + columns].all():
+            raise fault(
+                "E242",
+                f"{what} uses tensor memory columns {first} to {first + columns - 1}, which are "
+                f"not all allocated",
+            )
+
+    def check_settled(self, first: int, columns: int, what: str) -> None:
+        """Raise E243 when an unfinished MMA will still write one of the columns."""
+        if self.pending[first : first + columns].any():
+            raise fault(
+                "E243",
+                f"{what} uses tensor memory columns {first} to {first + columns - 1} before the "
+                f"MMA that writes them has completed",
+            )
+
+    def check_written(self, lane: int, lanes: int, first: int, columns: int, what: str) -> None:
+        """Raise E244 unless lanes and columns have all been written."""
+        rows = slice(lane // LANE_GROUP, -(-(lane + lanes) // LANE_GROUP))
+        if not self.written[rows, first : first + columns].all():
+            raise fault(
+                "E244",
+                f"{what} reads tensor memory columns {first} to {first + columns - 1}, lanes "
+                f"{lane} to {lane + lanes - 1}, which nothing has written",
+            )
+
+    def mark_written(self, lane: int, lanes: int, first: int, columns: int) -> None:
+        """Record that every cell of lanes and columns now holds data."""
+        rows = slice(lane // LANE_GROUP, -(-(lane + lanes) // LANE_GROUP))
+        self.written[rows, first : first + columns] = True
