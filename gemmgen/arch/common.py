@@ -25,6 +25,9 @@ WARPS_PER_GROUP = 4
 CLUSTER_PORTABLE = 8
 CLUSTER_MAX = 16
 
+# CUDA C++ Programming Guide, technical specifications: 2^31 - 1 along x, 65535 along y and z.
+GRID_YZ_MAX = 65535
+
 # PTX ISA, tensor swizzling modes: the pattern repeats every 1024, 512 and 256 bytes, and the
 # buffer starts
 # where a repetition does. Without swizzle the destination of a bulk tensor copy is 128-byte

@@ -1,4 +1,4 @@
-"""What a GPU architecture allows, as one frozen value; `sm90a.py` and `sm100a.py` have the numbers."""
+"""What a GPU architecture allows, as one frozen value; numbers: `sm90a.py`, `sm100a.py`."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ class ArchFacts:
         warps_per_group: warps of a warpgroup.
         cluster_portable: most CTAs of a cluster that every device accepts.
         cluster_max: most CTAs of a cluster with the non-portable attribute.
+        grid_yz_max: CTAs of a grid along y and along z.
         swizzle_align: alignment of a swizzled buffer, in bytes, by swizzle.
         tmem: tensor memory, absent before sm_100.
         mma: legal instruction shapes.
@@ -124,6 +125,7 @@ class ArchFacts:
     warps_per_group: int
     cluster_portable: int
     cluster_max: int
+    grid_yz_max: int
     swizzle_align: tuple[tuple[Swizzle, int], ...]
     barrier: BarrierFacts
     tma: TmaFacts

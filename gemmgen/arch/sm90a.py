@@ -21,6 +21,7 @@ FACTS = ArchFacts(
     warps_per_group=common.WARPS_PER_GROUP,
     cluster_portable=common.CLUSTER_PORTABLE,
     cluster_max=common.CLUSTER_MAX,
+    grid_yz_max=common.GRID_YZ_MAX,
     swizzle_align=common.SWIZZLE_ALIGN,
     barrier=common.BARRIER,
     tma=common.TMA,

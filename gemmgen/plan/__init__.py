@@ -13,12 +13,13 @@ from gemmgen.plan.masks import MaskRule
 from gemmgen.plan.memory import FieldKind, SmemField, SmemMap, TmemMap
 from gemmgen.plan.roles import RolePlan
 from gemmgen.plan.shapes import Shape, default_shapes, grid, resident_clusters
-from gemmgen.plan.values import Constant, Sum
+from gemmgen.plan.values import Constant, ConstantLine, Sum
 
 __all__ = [
     "ArrivePlan",
     "BarrierPlan",
     "Constant",
+    "ConstantLine",
     "Copy",
     "EpiloguePlan",
     "FieldKind",

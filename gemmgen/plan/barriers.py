@@ -10,7 +10,7 @@ from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.masks import MaskRule, arrive_mask
 from gemmgen.plan.memory import SmemMap, ring_code, ring_depth
 from gemmgen.plan.roles import is_persistent
-from gemmgen.plan.values import Constant, Sum, grouped
+from gemmgen.plan.values import Sum, grouped
 from gemmgen.spec.model import Arrive, Barrier, Spec
 from gemmgen.terms import ArriveHow, ArriveTo, KExtent, Ring, Role
 
@@ -230,8 +230,8 @@ def _tx(barrier: Barrier, copies: tuple[Copy, ...], g: Geometry) -> tuple[Sum | 
     stage = sum(copy.stage_bytes.value for copy in copies)
     text = " + ".join(f"{copy.name} {grouped(copy.stage_bytes.value)}" for copy in copies)
     if g.is_pair and any(arrive.to is ArriveTo.LEADER for arrive in tx):
-        return Sum(stage * 2, f"2 CTAs x ({text})"), "AB_PAIR_BYTES"
-    return Sum(stage, text), "AB_STAGE_BYTES"
+        return Sum(stage * 2, f"2 CTAs x ({text})"), "AB_BYTES"
+    return Sum(stage, text), "AB_BYTES"
 
 
 def _who(barrier: Barrier, arrives: tuple[ArrivePlan, ...], g: Geometry) -> str:
@@ -283,18 +283,3 @@ def plan_barriers(
             )
         )
     return tuple(plans)
-
-
-def arrival_constants(barriers: tuple[BarrierPlan, ...]) -> tuple[Constant, ...]:
-    """A constant for each arrival count above 1."""
-    out: list[Constant] = []
-    for barrier in barriers:
-        if barrier.arrivals.value == 1:
-            continue
-        text = barrier.arrivals.text
-        is_code = not any(ch.islower() for ch in text)
-        code = text if is_code else str(barrier.arrivals.value)
-        out.append(
-            Constant(barrier.arrivals_code, barrier.arrivals.value, code, "" if is_code else text)
-        )
-    return tuple(out)

@@ -2,37 +2,38 @@
 
 from __future__ import annotations
 
-from gemmgen.plan.barriers import BarrierPlan, arrival_constants
+from collections.abc import Iterator
+
+from gemmgen.plan.barriers import BarrierPlan
 from gemmgen.plan.copies import Copy
 from gemmgen.plan.epilogue import EpiloguePlan
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.memory import TmemMap
 from gemmgen.plan.roles import RolePlan, role_constants
-from gemmgen.plan.values import Constant
+from gemmgen.plan.values import Constant, ConstantLine, grouped, line, literal
 from gemmgen.spec.model import Spec
-from gemmgen.terms import Ring
+from gemmgen.terms import KExtent, Ring
 
 
-def _tile(g: Geometry) -> list[Constant]:
-    out = [
-        Constant("TILE_M", g.tile_m, str(g.tile_m), "output tile of one CTA"),
-        Constant("TILE_N", g.tile_n, str(g.tile_n)),
-        Constant("TILE_K", g.tile_k, str(g.tile_k), "K step of one stage"),
-        Constant("MMA_M", g.mma_m, str(g.mma_m), "one instruction of the CTA pair" * g.is_pair),
-        Constant("MMA_N", g.mma_n, str(g.mma_n)),
-        Constant("MMA_K", g.mma_k, str(g.mma_k)),
-        Constant("K_BLOCKS", g.k_blocks, "TILE_K // MMA_K", "instructions a stage"),
-    ]
-    if g.cluster_size > 1:
-        out.append(Constant("CLUSTER_M", g.cluster_m, str(g.cluster_m)))
-        out.append(Constant("CLUSTER_N", g.cluster_n, str(g.cluster_n)))
-    if g.is_pair:
-        note = "each CTA of the pair stages half of B"
-        out.append(Constant("B_ROWS", g.b_rows, "TILE_N // 2", note))
-    return out
+def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
+    one = spec.problem.k_extent is KExtent.ONE_STEP
+    tile = (literal("TILE_M", g.tile_m), literal("TILE_N", g.tile_n), literal("TILE_K", g.tile_k))
+    yield ConstantLine(tile, "output tile of a CTA, " + ("all of K" if one else "step along K"))
+    mma = (literal("MMA_M", g.mma_m), literal("MMA_N", g.mma_n), literal("MMA_K", g.mma_k))
+    what = f"one {spec.mma.kind.value}.mma" if spec.mma.kind == "tcgen05" else "one wgmma"
+    yield ConstantLine(mma, what + (" of the CTA pair" if g.is_pair else ""))
+    if g.k_blocks > 1:
+        note = f"{g.tile_k} / {g.mma_k} = {g.k_blocks} MMAs a k_tile"
+        yield line(Constant("K_BLOCKS", g.k_blocks, "TILE_K // MMA_K", note))
 
 
-def _masks(copies: tuple[Copy, ...], barriers: tuple[BarrierPlan, ...]) -> list[Constant]:
+def _cluster(
+    g: Geometry, copies: tuple[Copy, ...], barriers: tuple[BarrierPlan, ...]
+) -> Iterator[ConstantLine]:
+    if g.cluster_size == 1:
+        return
+    pair = (literal("CLUSTER_M", g.cluster_m), literal("CLUSTER_N", g.cluster_n))
+    yield ConstantLine(pair, "rank of a CTA: cta_m + CLUSTER_M x cta_n")
     rules = [copy.mask for copy in copies] + [
         arrive.mask for barrier in barriers for arrive in barrier.arrives
     ]
@@ -40,57 +41,71 @@ def _masks(copies: tuple[Copy, ...], barriers: tuple[BarrierPlan, ...]) -> list[
     for rule in rules:
         for constant in rule.constants if rule else ():
             found.setdefault(constant.name, constant)
-    return list(found.values())
+    yield from (line(constant) for constant in found.values())
 
 
-def _copies(g: Geometry, copies: tuple[Copy, ...]) -> list[Constant]:
-    out: list[Constant] = []
-    for copy, cluster in zip(copies, ("CLUSTER_N", "CLUSTER_M"), strict=True):
-        if copy.slices > 1:
-            code = f"{copy.rows_code} // {cluster}"
-            if g.is_pair and cluster == "CLUSTER_M":
-                code = f"{copy.rows_code} // (CLUSTER_M // 2)"
-            note = f"rows of {copy.name} that one CTA loads for all that share them"
-            out.append(Constant(copy.slice_code, copy.slice_rows, code, note))
-    for copy in copies:
-        code = f"{copy.rows_code} * TILE_K"
-        note = f"elements of {copy.name} in a stage"
-        out.append(Constant(f"{copy.name}_STAGE", copy.stage_elements, code, note))
-    return out
+def _operands(g: Geometry) -> Iterator[ConstantLine]:
+    if g.is_pair:
+        note = f"{g.tile_n} / 2 = {g.b_rows}: each CTA of the pair stages half of B"
+        yield line(Constant("B_ROWS", g.b_rows, "TILE_N // 2", note))
 
 
-def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> list[Constant]:
+def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[ConstantLine]:
     pipeline = spec.pipeline
-    out = [Constant("AB_STAGES", pipeline.ab_stages, str(pipeline.ab_stages))]
+    if pipeline.ab_stages > 1:
+        yield line(literal("AB_STAGES", pipeline.ab_stages))
     if pipeline.acc_stages > 1 or any(b.ring is Ring.ACC for b in spec.barriers):
-        out.append(Constant("ACC_STAGES", pipeline.acc_stages, str(pipeline.acc_stages)))
+        yield line(literal("ACC_STAGES", pipeline.acc_stages, "accumulators in tensor memory"))
     a, b = copies
     total = a.stage_bytes.value + b.stage_bytes.value
-    code = f"(A_STAGE + B_STAGE) * {a.dtype.nbytes}"
-    if a.dtype.nbytes != b.dtype.nbytes:
-        code = f"A_STAGE * {a.dtype.nbytes} + B_STAGE * {b.dtype.nbytes}"
-    out.append(Constant("AB_STAGE_BYTES", total, code, "bytes that land in a CTA a stage"))
-    if g.is_pair:
-        note = "the leader counts both CTAs"
-        out.append(Constant("AB_PAIR_BYTES", 2 * total, "2 * AB_STAGE_BYTES", note))
-    return out
+    size = a.dtype.nbytes
+    code = f"({a.rows_code} + {b.rows_code}) * TILE_K * {size}"
+    numbers = f"({a.rows} + {b.rows}) x {g.tile_k} x {size}"
+    note = f"{numbers} = {grouped(total)}"
+    if not g.is_pair:
+        yield line(Constant("AB_BYTES", total, code, note))
+        return
+    note = f"2 CTAs x {numbers} = {grouped(2 * total)}"
+    yield line(Constant("AB_BYTES", 2 * total, f"2 * {code}", note))
 
 
-def _accumulator(spec: Spec, tmem: TmemMap | None, epilogue: EpiloguePlan) -> list[Constant]:
-    out: list[Constant] = []
-    if tmem is not None:
-        slots = spec.pipeline.acc_stages
-        exact = tmem.used.value == tmem.allocated and tmem.acc_columns == spec.tile.n
-        code = "ACC_STAGES * TILE_N" if slots > 1 else "TILE_N"
-        note = f"of {tmem.limit}; a power of two"
-        if not exact:
-            code, note = str(tmem.allocated), f"the power of two that holds {tmem.used}"
-        out.append(Constant("TMEM_COLUMNS", tmem.allocated, code, note))
-    chunks = epilogue.chunks
-    out.append(Constant("EPI_CHUNKS", chunks, str(chunks)))
-    note = "accumulator columns of a chunk"
-    out.append(Constant("EPI_N", epilogue.columns, "TILE_N // EPI_CHUNKS", note))
-    return out
+def _numbers(code: str, g: Geometry) -> str:
+    """`code` with the cluster's extents in place of their names."""
+    text = code.replace("CLUSTER_M", str(g.cluster_m)).replace("CLUSTER_N", str(g.cluster_n))
+    return text.replace("*", "x").replace("//", "/")
+
+
+def _arrivals(g: Geometry, barriers: tuple[BarrierPlan, ...]) -> Iterator[ConstantLine]:
+    for barrier in barriers:
+        arrivals = barrier.arrivals
+        if arrivals.value == 1:
+            continue
+        is_code = not any(ch.islower() for ch in arrivals.text)
+        code = arrivals.text if is_code else str(arrivals.value)
+        note = f"{_numbers(code, g)} = {arrivals.value}" if is_code else arrivals.text
+        yield line(Constant(barrier.arrivals_code, arrivals.value, code, note))
+
+
+def _accumulator(
+    spec: Spec, g: Geometry, tmem: TmemMap | None, epilogue: EpiloguePlan
+) -> Iterator[ConstantLine]:
+    columns, chunks = epilogue.columns, epilogue.chunks
+    yield line(literal("EPI_N", columns, "accumulator columns that a thread reads at a time"))
+    note = f"{g.tile_n} / {columns} = {chunks}"
+    yield line(Constant("EPI_CHUNKS", chunks, "TILE_N // EPI_N", note))
+    if tmem is None:
+        return
+    slots = spec.pipeline.acc_stages
+    kind = spec.problem.acc_dtype.value
+    exact = tmem.used.value == tmem.allocated and tmem.acc_columns == g.tile_n
+    code, note = grouped(tmem.allocated), f"the power of two that holds {tmem.used}"
+    if exact and slots == 1:
+        code, note = "TILE_N", f"one {kind} accumulator of {tmem.acc_columns} columns"
+    elif exact:
+        code = "ACC_STAGES * TILE_N"
+        note = f"{slots} x {tmem.acc_columns} = {tmem.allocated}"
+    yield line(Constant("TMEM_COLUMNS", tmem.allocated, code, note))
+    yield line(Constant("TMEM_LANE", 1 << 16, "1 << 16", "a TMEM address is lane << 16 | column"))
 
 
 def plan_constants(
@@ -102,14 +117,13 @@ def plan_constants(
     roles: tuple[RolePlan, ...],
     threads: int,
     epilogue: EpiloguePlan,
-) -> tuple[Constant, ...]:
+) -> tuple[ConstantLine, ...]:
     """Every module constant, in an order in which each one's code uses only earlier ones."""
-    out = _tile(g) + _copies(g, copies) + _stages(spec, g, copies)
-    out += arrival_constants(barriers)
-    out += _masks(copies, barriers)
-    out += _accumulator(spec, tmem, epilogue)
-    out += role_constants(spec, roles, threads)
+    out = [*_tile(spec, g), *_cluster(g, copies, barriers), *_operands(g)]
+    out += [*_stages(spec, g, copies), *_arrivals(g, barriers)]
+    out += _accumulator(spec, g, tmem, epilogue)
+    out += (line(constant) for constant in role_constants(spec, roles, threads))
     named = epilogue.named_barrier
     if named is not None:
-        out.append(Constant(named.name, named.number, str(named.number), named.what))
+        out.append(line(literal(named.name, named.number, named.what)))
     return tuple(out)

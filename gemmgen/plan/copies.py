@@ -22,10 +22,9 @@ class Copy:
         rows_code: the constant that holds `rows`.
         columns: elements of K in one stage.
         stage_elements, stage_bytes: size of one stage's buffer.
-        slices: CTAs that load a slice each and share it; 1 without multicast.
+        slices, slices_code: CTAs that load a slice each and share it; 1 without multicast.
         slice_rows: rows that this CTA loads.
-        slice_code: the constant that holds `slice_rows`.
-        slice_index: which slice a CTA loads, as an expression over ``m_rank`` and ``n_rank``;
+        slice_index: which slice a CTA loads, as an expression over ``cta_m`` and ``cta_n``;
             empty without multicast.
         box: elements of one bulk tensor copy, innermost mode first.
         boxes: bulk tensor copies that bring one slice.
@@ -41,8 +40,8 @@ class Copy:
     stage_elements: int
     stage_bytes: Sum
     slices: int
+    slices_code: str
     slice_rows: int
-    slice_code: str
     slice_index: str
     box: tuple[int, ...]
     boxes: int
@@ -77,6 +76,7 @@ def _plan_copy(spec: Spec, g: Geometry, operand: Operand) -> Copy:
     shared = operand in spec.load.multicast and sharers > 1
     slices = sharers if shared else 1
     slice_rows = -(-rows // slices)
+    across = "CLUSTER_N" if is_a else "CLUSTER_M // 2" if g.is_pair else "CLUSTER_M"
     stage_elements = rows * g.tile_k
     stage_bytes = stage_elements * dtype.nbytes
     arithmetic = f"{rows} rows x {g.tile_k} x {dtype.nbytes} B"
@@ -90,9 +90,9 @@ def _plan_copy(spec: Spec, g: Geometry, operand: Operand) -> Copy:
         stage_elements=stage_elements,
         stage_bytes=Sum(stage_bytes, arithmetic),
         slices=slices,
+        slices_code=f"({across})" if " " in across else across,
         slice_rows=slice_rows,
-        slice_code=f"{operand.value.upper()}_SLICE" if shared else rows_code,
-        slice_index=("n_rank" if is_a else "m_rank") if shared else "",
+        slice_index=("cta_n" if is_a else "cta_m") if shared else "",
         box=box,
         boxes=boxes,
         issued_bytes=slice_rows * g.tile_k * dtype.nbytes,

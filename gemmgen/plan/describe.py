@@ -158,8 +158,8 @@ def _launch(plan: Plan) -> Section:
 
 
 def _constants(plan: Plan) -> Section:
-    rows = tuple((c.name, c.code, str(c.value), c.note) for c in plan.constants)
-    return Section("Constants", ("name", "code", "value", "note"), rows)
+    rows = tuple((line.statement, line.note) for line in plan.constants)
+    return Section("Constants", ("assignment", "note"), rows)
 
 
 def sections(plan: Plan) -> tuple[Section, ...]:

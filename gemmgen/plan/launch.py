@@ -51,6 +51,7 @@ class ProblemRules:
         k_multiple: what K is a multiple of: 16 bytes, for the tensor map's strides.
         k_exact: the only K that there is, or None.
         stride_multiple: row strides of A, B and D are multiples of this many elements.
+        n_tiles_max: CTA tiles along N: the grid's y extent, or None where it does not depend on N.
         extent_max: largest M, N or K that 32-bit coordinates hold.
     """
 
@@ -59,6 +60,7 @@ class ProblemRules:
     k_multiple: int
     k_exact: int | None
     stride_multiple: int
+    n_tiles_max: int | None
     extent_max: int
 
 
@@ -89,6 +91,7 @@ def plan_problem(spec: Spec, arch: ArchFacts, g: Geometry) -> ProblemRules:
         k_multiple=step,
         k_exact=g.tile_k if one_step else None,
         stride_multiple=step,
+        n_tiles_max=None if is_persistent(spec) else arch.grid_yz_max,
         extent_max=2**31 - 1,
     )
 

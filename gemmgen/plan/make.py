@@ -13,7 +13,7 @@ from gemmgen.plan.geometry import Geometry, plan_geometry
 from gemmgen.plan.launch import LaunchPlan, ProblemRules, plan_launch, plan_problem
 from gemmgen.plan.memory import SmemMap, TmemMap, plan_smem, plan_tmem
 from gemmgen.plan.roles import RolePlan, is_persistent, plan_roles, shares_a_warp, thread_count
-from gemmgen.plan.values import Constant
+from gemmgen.plan.values import Constant, ConstantLine
 from gemmgen.spec.model import Spec
 from gemmgen.terms import Role
 
@@ -34,7 +34,7 @@ class Plan:
         epilogue: chunks and registers.
         launch: grid, CTA, cluster.
         problem: what M, N and K must satisfy.
-        constants: module constants of the generated file.
+        constants: assignments of module constants in the generated file.
         persistent: a CTA walks over several output tiles.
         one_warp_mainloop: producer and mma are the same warp.
     """
@@ -52,7 +52,7 @@ class Plan:
     epilogue: EpiloguePlan
     launch: LaunchPlan
     problem: ProblemRules
-    constants: tuple[Constant, ...]
+    constants: tuple[ConstantLine, ...]
     persistent: bool
     one_warp_mainloop: bool
 
@@ -87,9 +87,10 @@ class Plan:
         Raises:
             KeyError: when there is none.
         """
-        for constant in self.constants:
-            if constant.name == name:
-                return constant
+        for line in self.constants:
+            for constant in line.constants:
+                if constant.name == name:
+                    return constant
         raise KeyError(name)
 
 

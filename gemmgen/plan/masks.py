@@ -16,7 +16,8 @@ class MaskRule:
 
     Attributes:
         name: variable of the generated kernel that holds it.
-        code: Python expression over the mask constants, ``m_rank``, ``n_rank`` and ``leader_rank``.
+        code: Python expression over the mask constants, ``cta_m``, ``cta_n`` (place in the
+            cluster), ``leader_rank`` and the names of other masks.
         by_rank: the mask at each cluster rank.
         text: whom it names, in words.
         constants: module constants that `code` uses.
@@ -45,13 +46,15 @@ def _bits(g: Geometry, mask: int) -> str:
 
 def _row_constant(g: Geometry) -> Constant:
     mask = sum(1 << g.rank(0, n) for n in range(g.cluster_n))
-    return Constant("ROW_MASK", mask, _bits(g, mask), "the CTAs of row 0 of the cluster: same A")
+    return Constant(
+        "A_MASK", mask, _bits(g, mask), "ranks of cluster row 0: they share a tile of A"
+    )
 
 
 def _column_constant(g: Geometry) -> Constant:
     mask = sum(1 << g.rank(m, 0) for m in range(0, g.cluster_m, g.cta_group))
-    note = "the CTAs of column 0 of the cluster: same B"
-    return Constant("COLUMN_MASK", mask, _bits(g, mask), note)
+    note = "ranks of cluster column 0: they share a tile of B"
+    return Constant("B_MASK", mask, _bits(g, mask), note)
 
 
 def _same_row(g: Geometry) -> Callable[[int, int], bool]:
@@ -71,16 +74,16 @@ def multicast_mask(g: Geometry, operand: Operand) -> MaskRule:
         row = _row_constant(g)
         return MaskRule(
             name="a_mask",
-            code="ROW_MASK << m_rank",
+            code="A_MASK << cta_m",
             by_rank=_by_rank(g, _same_row(g)),
             text="the CTAs of its row, which multiply the same rows of A",
             constants=(row,),
         )
     column = _column_constant(g)
-    parity = " + m_rank % 2" if g.is_pair else ""
+    shift = "(CLUSTER_M * cta_n + cta_m % 2)" if g.is_pair else "CLUSTER_M * cta_n"
     return MaskRule(
         name="b_mask",
-        code=f"COLUMN_MASK << (n_rank * CLUSTER_M{parity})",
+        code=f"B_MASK << {shift}",
         by_rank=_by_rank(g, _same_column(g)),
         text="the CTAs of its column, which multiply the same rows of B",
         constants=(column,),

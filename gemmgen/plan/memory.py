@@ -163,7 +163,8 @@ def plan_smem(spec: Spec, arch: ArchFacts, copies: tuple[Copy, ...]) -> SmemMap:
         size = copy.stage_bytes.value * stages
         offset = align_up(offset, align)
         text = f"{stages} x {grouped(copy.stage_bytes.value)} B"
-        code = f"{copy.name}_STAGE * AB_STAGES"
+        ring = "AB_STAGES * " if stages > 1 else ""
+        code = f"{ring}{copy.rows_code} * TILE_K"
         name = copy.operand.value
         fields.append(SmemField(name, FieldKind.OPERAND, offset, size, align, count, code, text))
         offset += size

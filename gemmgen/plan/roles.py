@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gemmgen.arch import ArchFacts
 from gemmgen.plan.geometry import Geometry
-from gemmgen.plan.values import Constant
+from gemmgen.plan.values import Constant, literal
 from gemmgen.spec.model import RoleWarps, Spec
 from gemmgen.terms import MainloopKind, Role, SchedulerKind
 
@@ -115,14 +115,13 @@ def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]
 
 def role_constants(spec: Spec, roles: tuple[RolePlan, ...], threads: int) -> tuple[Constant, ...]:
     """Thread count and the warps of each role, as module constants."""
-    out = [Constant("THREADS", threads, str(threads), f"{threads // 32} warps")]
+    out = [literal("THREADS", threads, f"{threads // 32} warps")]
     for plan in roles:
         if not plan.code or not plan.warps:
             continue
         name = plan.code.split()[2]
         if len(plan.warps) > 1:
-            value = len(plan.warps)
-            out.append(Constant(f"{plan.role.upper()}_WARPS", value, str(value)))
+            out.append(literal(f"{plan.role.upper()}_WARPS", len(plan.warps)))
         elif all(constant.name != name for constant in out):
-            out.append(Constant(name, plan.warps[0], str(plan.warps[0])))
+            out.append(literal(name, plan.warps[0]))
     return tuple(out)

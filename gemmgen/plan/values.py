@@ -53,3 +53,27 @@ class Constant:
     value: int
     code: str
     note: str = ""
+
+
+@dataclass(frozen=True)
+class ConstantLine:
+    """One assignment of the generated file: one constant, or several that belong together."""
+
+    constants: tuple[Constant, ...]
+    note: str = ""
+
+    @property
+    def statement(self) -> str:
+        """The assignment, for instance ``MMA_M, MMA_N, MMA_K = 128, 256, 16``."""
+        names = ", ".join(constant.name for constant in self.constants)
+        return f"{names} = " + ", ".join(constant.code for constant in self.constants)
+
+
+def line(constant: Constant) -> ConstantLine:
+    """An assignment of one constant."""
+    return ConstantLine((constant,), constant.note)
+
+
+def literal(name: str, value: int, note: str = "") -> Constant:
+    """A constant that is written as its value."""
+    return Constant(name, value, grouped(value), note)
