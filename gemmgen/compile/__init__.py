@@ -6,6 +6,11 @@ A generated file, compiled once for all shapes::
     kernel.compiled.resources                    # registers, spills, shared memory, TMEM columns
     launch = kernel.launch(a, b, d, sm_count=4)  # CPU tensors; its pointers are theirs
 
+Many files, in parallel, as they finish::
+
+    for outcome in compile_paths(Path("generated").glob("*.py")):
+        outcome.path, outcome.compiled or outcome.error
+
 Any CuTe DSL kernel, whoever wrote it::
 
     import torch
@@ -25,6 +30,7 @@ from gemmgen.compile.errors import CompileError
 from gemmgen.compile.intercept import HostFunction, capture, compile_host
 from gemmgen.compile.kernel import Compiled, KernelUnderTest, compile_file
 from gemmgen.compile.launch import Launch
+from gemmgen.compile.pool import Outcome, compile_paths
 from gemmgen.compile.resources import Resources
 
 __all__ = [
@@ -33,8 +39,10 @@ __all__ = [
     "HostFunction",
     "KernelUnderTest",
     "Launch",
+    "Outcome",
     "Resources",
     "capture",
     "compile_file",
     "compile_host",
+    "compile_paths",
 ]

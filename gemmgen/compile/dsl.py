@@ -48,7 +48,7 @@ _LOCATION = re.compile(r"(?P<file>[^\s\"'(]+\.py)\"?:(?P<line>\d+)")
 
 
 def explain(error: BaseException, path: str, *, code: str = "C305") -> CompileError:
-    """Turn what the DSL or the traced Python raised into one error that names a line of ``path``."""
+    """Turn what the DSL or the traced Python raised into an error that names a line of ``path``."""
     if isinstance(error, CompileError):
         return error
     text = _ANSI.sub("", str(error))

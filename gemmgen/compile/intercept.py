@@ -24,7 +24,7 @@ COMPUTE = {"sm_90a": (9, 0), "sm_100a": (10, 0)}
 # Line info adds `.loc` to the PTX and debug sections to the cubin and leaves its instructions as
 # they are (measured: .text of fp16_gemm_0 for sm_100a is the same bytes with and without).
 # remarks{ptx} turns on `ptxas -v` and hands its log to the diagnostics.
-_OPTIONS = "--generate-line-info --keep-ptx --keep-cubin remarks{ptx}"
+OPTIONS = "--generate-line-info --keep-ptx --keep-cubin remarks{ptx}"
 
 _lock = threading.RLock()
 
@@ -84,7 +84,7 @@ def compile_host(
         contextlib.redirect_stdout(sys.stderr),
         _intercepted() as logs,
     ):
-        text = f"--gpu-arch {arch} --dump-dir {folder} {_OPTIONS} {options}".strip()
+        text = f"--gpu-arch {arch} --dump-dir {folder} {OPTIONS} {options}".strip()
         compiled = cute.compile(function, *args, options=text)
     compiled.__dict__["num_devices"] = 1
     return HostFunction(

@@ -10,9 +10,15 @@ from typing import Any
 from gemmgen.compile.arguments import call_arguments, fake_arguments, probe_arguments
 from gemmgen.compile.dsl import explain
 from gemmgen.compile.errors import CompileError, failure
-from gemmgen.compile.intercept import HostFunction, capture, compile_host
+from gemmgen.compile.intercept import OPTIONS, HostFunction, capture, compile_host
 from gemmgen.compile.launch import Launch
-from gemmgen.compile.resources import ALLOWABLE, Resources, judge, read_resources, single_entry
+from gemmgen.compile.resources import (
+    Resources,
+    checked_allow,
+    judge,
+    read_resources,
+    single_entry,
+)
 from gemmgen.compile.source import LoadedFile, load, read_source
 from gemmgen.terms import Arch
 
@@ -57,7 +63,7 @@ class KernelUnderTest:
     def __init__(
         self, path: Path | str, *, allow: Iterable[str] = (), arch: Arch | None = None
     ) -> None:
-        allowed = _checked(allow)
+        allowed = checked_allow(allow)
         self._file = load(read_source(path), arch)
         self._host = _compile(self._file)
         entry = single_entry(self._host.ptx, self.path)
@@ -138,10 +144,6 @@ def _compile(file: LoadedFile) -> HostFunction:
         raise explain(error, file.source.path) from None
 
 
-def _checked(allow: Iterable[str]) -> frozenset[str]:
-    names = frozenset(allow)
-    unknown = sorted(names - ALLOWABLE)
-    if unknown:
-        known = ", ".join(sorted(ALLOWABLE))
-        raise ValueError(f"cannot allow {', '.join(unknown)}; allowed are {known}")
-    return names
+def compile_options() -> str:
+    """Everything but the file and its architecture that decides what is compiled."""
+    return OPTIONS

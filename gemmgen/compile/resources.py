@@ -8,6 +8,7 @@ cubin agree.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gemmgen.compile.errors import failure
@@ -166,3 +167,17 @@ def judge(resources: Resources, entry: str, path: str, allow: frozenset[str]) ->
         for kind, code, wrong, title, source, help_text in checks
         if wrong and kind not in allow
     ]
+
+
+def checked_allow(allow: Iterable[str]) -> frozenset[str]:
+    """Names of faults to let pass.
+
+    Raises:
+        ValueError: a name that is not in ``ALLOWABLE``.
+    """
+    names = frozenset(allow)
+    unknown = sorted(names - ALLOWABLE)
+    if unknown:
+        known = ", ".join(sorted(ALLOWABLE))
+        raise ValueError(f"cannot allow {', '.join(unknown)}; allowed are {known}")
+    return names
