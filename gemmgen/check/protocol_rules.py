@@ -1,0 +1,234 @@
+"""Rules of the declared barriers: the hand-overs that a mainloop needs, and the form of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gemmgen.plan import BarrierPlan, Plan, Purpose
+from gemmgen.spec.model import Spec
+from gemmgen.terms import (
+    ArriveHow,
+    ArriveTo,
+    Finding,
+    KExtent,
+    LoadKind,
+    MainloopKind,
+    Ring,
+    Role,
+)
+
+WHY = {
+    Purpose.AB_FULL: "tells mma that a stage has landed",
+    Purpose.AB_EMPTY: "tells the producer that a stage has been read",
+    Purpose.ACC_FULL: "tells the epilogue that the accumulator is complete",
+    Purpose.ACC_EMPTY: "tells mma that the accumulator slot has been read",
+    Purpose.MMA_DONE: "tells the one warp of the mainloop that its MMA has read the stage",
+}
+PARTIES = {
+    Purpose.AB_FULL: (Role.PRODUCER, Role.MMA),
+    Purpose.AB_EMPTY: (Role.MMA, Role.PRODUCER),
+    Purpose.ACC_FULL: (Role.MMA, Role.EPILOGUE),
+    Purpose.ACC_EMPTY: (Role.EPILOGUE, Role.MMA),
+    Purpose.MMA_DONE: (Role.MMA, Role.PRODUCER),
+}
+HOW = {
+    Purpose.AB_FULL: ArriveHow.TX,
+    Purpose.AB_EMPTY: ArriveHow.COMMIT,
+    Purpose.ACC_FULL: ArriveHow.COMMIT,
+    Purpose.ACC_EMPTY: ArriveHow.THREAD,
+    Purpose.MMA_DONE: ArriveHow.COMMIT,
+}
+WHY_HOW = {
+    ArriveHow.TX: "the bytes of a TMA load complete it",
+    ArriveHow.COMMIT: "only tcgen05.commit knows when the MMAs have finished",
+    ArriveHow.THREAD: "threads read the accumulator, so a thread says when they are done",
+}
+WHY_TO = {
+    ArriveTo.SELF: "only its own CTA waits for it",
+    ArriveTo.LEADER: "the leader CTA of the pair waits for both CTAs",
+    ArriveTo.PAIR: "both CTAs of the pair wait for the leader's MMAs",
+    ArriveTo.SHARERS: "the CTAs that multicast into this stage wait for it too",
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a barrier of some purpose looks like in one spec."""
+
+    ring: Ring
+    how: ArriveHow
+    to: ArriveTo
+    pre_armed: bool
+
+
+def needed(spec: Spec, persistent: bool) -> tuple[tuple[Purpose, ...], ...]:
+    """Hand-overs that the mainloop needs: each entry lists alternatives, the usual one first."""
+    loads = ((Purpose.AB_FULL,),) if spec.load.kind is LoadKind.TMA else ()
+    if spec.mainloop.kind in (MainloopKind.SERIAL, MainloopKind.PREFETCH):
+        once = spec.problem.k_extent is KExtent.ONE_STEP and not persistent
+        done = (Purpose.MMA_DONE, Purpose.ACC_FULL) if once else (Purpose.MMA_DONE,)
+        return (*loads, done)
+    hand_overs = (*loads, (Purpose.AB_EMPTY,), (Purpose.ACC_FULL,))
+    return (*hand_overs, (Purpose.ACC_EMPTY,)) if persistent else hand_overs
+
+
+def form(plan: Plan, purpose: Purpose) -> Form:
+    """What a barrier with `purpose` must look like in `plan`."""
+    pair = plan.geometry.is_pair
+    shared = any(copy.slices > 1 for copy in plan.copies)
+    to = {
+        Purpose.AB_FULL: ArriveTo.LEADER if pair else ArriveTo.SELF,
+        Purpose.AB_EMPTY: ArriveTo.SHARERS if shared else ArriveTo.PAIR if pair else ArriveTo.SELF,
+        Purpose.ACC_FULL: ArriveTo.PAIR if pair else ArriveTo.SELF,
+        Purpose.ACC_EMPTY: ArriveTo.LEADER if pair else ArriveTo.SELF,
+        Purpose.MMA_DONE: ArriveTo.PAIR if pair else ArriveTo.SELF,
+    }[purpose]
+    of_acc = purpose in (Purpose.ACC_FULL, Purpose.ACC_EMPTY)
+    ring = Ring.SINGLE if purpose is Purpose.MMA_DONE else Ring.ACC if of_acc else Ring.AB
+    if of_acc and not plan.persistent:
+        ring = Ring.SINGLE
+    return Form(ring, HOW[purpose], to, purpose in (Purpose.AB_EMPTY, Purpose.ACC_EMPTY))
+
+
+def check_barriers(plan: Plan) -> Iterator[Finding]:
+    """P250 to P258: every hand-over has one barrier, in the form that it needs."""
+    whole: list[tuple[int, BarrierPlan]] = []
+    for index, barrier in enumerate(plan.barriers):
+        broken = list(_parties(index, barrier))
+        yield from broken
+        if not broken:
+            whole.append((index, barrier))
+    yield from _missing(plan, len(whole) == len(plan.barriers))
+    yield from _surplus(plan, whole)
+    for index, barrier in whole:
+        if barrier.purpose is not None:
+            yield from _form(plan, index, barrier, form(plan, barrier.purpose))
+
+
+def _parties(index: int, barrier: BarrierPlan) -> Iterator[Finding]:
+    name, key = barrier.name, f"barriers[{index}]"
+    if not barrier.arrives:
+        yield Finding(
+            "P250",
+            f"nobody arrives on `{name}`",
+            f"{key}.arrive",
+            help="every wait on it would hang: say who arrives, or remove the barrier",
+        )
+    if not barrier.waits:
+        yield Finding(
+            "P251",
+            f"nobody waits for `{name}`",
+            f"{key}.wait",
+            help="say which role waits for it, or remove the barrier",
+        )
+    if barrier.arrives and barrier.waits and barrier.purpose is None:
+        by = " and ".join(sorted({arrive.by.value for arrive in barrier.arrives}))
+        to = " and ".join(sorted(wait.role.value for wait in barrier.waits))
+        known = "; ".join(f"{a} to {b}" for a, b in dict.fromkeys(PARTIES.values()))
+        yield Finding(
+            "P252",
+            f"`{name}` hands over from {by} to {to}, which no kernel needs",
+            f"{key}.wait",
+            help=f"hand-overs are {known}",
+        )
+
+
+def _missing(plan: Plan, all_whole: bool) -> Iterator[Finding]:
+    have = {barrier.purpose for barrier in plan.barriers}
+    for options in needed(plan.spec, plan.persistent):
+        if have & set(options):
+            continue
+        purpose = options[0]
+        by, to = PARTIES[purpose]
+        unclear = (
+            "" if all_whole else "\n(or complete a barrier above that lacks arrivals or waits)"
+        )
+        shape = form(plan, purpose)
+        yield Finding(
+            "P253",
+            f"no barrier {WHY[purpose]}",
+            "barriers",
+            f"a {plan.spec.mainloop.kind} mainloop"
+            f"{' of a persistent kernel' * plan.persistent} needs {purpose}",
+            help=f'add one with ring = "{shape.ring}", arrive by {by} ("{shape.how}", to'
+            f' "{shape.to}"), wait by {to}{unclear}',
+        )
+
+
+def _surplus(plan: Plan, whole: list[tuple[int, BarrierPlan]]) -> Iterator[Finding]:
+    wanted = {purpose for options in needed(plan.spec, plan.persistent) for purpose in options}
+    seen: dict[Purpose, str] = {}
+    for index, barrier in whole:
+        purpose, key = barrier.purpose, f"barriers[{index}]"
+        if purpose is None:
+            continue
+        if purpose in seen:
+            title = f"`{barrier.name}` and `{seen[purpose]}` hand over the same thing"
+            yield Finding("P254", title, key, help="remove one of them")
+        elif purpose not in wanted:
+            yield Finding(
+                "P254",
+                f"`{barrier.name}` has no place in a {plan.spec.mainloop.kind} mainloop",
+                key,
+                f"it {WHY[purpose]}",
+                help="remove it"
+                + (', or write `scheduler.kind = "persistent"`' * (purpose is Purpose.ACC_EMPTY)),
+            )
+        seen.setdefault(purpose, barrier.name)
+
+
+def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterator[Finding]:
+    name, key = barrier.name, f"barriers[{index}]"
+    if barrier.ring is not wanted.ring and barrier.purpose is not None:
+        yield Finding(
+            "P255",
+            f"`{name}` has a slot for {_slot(barrier.ring)}, not for {_slot(wanted.ring)}",
+            f"{key}.ring",
+            f"it {WHY[barrier.purpose]}",
+            help=f'write `ring = "{wanted.ring}"`',
+        )
+    if barrier.pre_armed is not wanted.pre_armed:
+        starts = "starts free" if wanted.pre_armed else "starts with nothing in it"
+        effect = (
+            "the first wait would never return"
+            if wanted.pre_armed
+            else "the first wait would return before anything is there"
+        )
+        yield Finding(
+            "P256",
+            f"`{name}` must {'' if wanted.pre_armed else 'not '}be pre-armed",
+            f"{key}.pre_armed",
+            help=f"what it hands over {starts}: {effect}",
+        )
+    if len(barrier.arrives) > 1:
+        yield Finding(
+            "P257",
+            f"`{name}` has {len(barrier.arrives)} kinds of arrival",
+            f"{key}.arrive",
+            help=f'it needs one: by {barrier.arrives[0].by}, how "{wanted.how}", to "{wanted.to}"',
+        )
+        return
+    arrive = barrier.arrives[0]
+    if arrive.how is not wanted.how:
+        yield Finding(
+            "P257",
+            f"`{name}` cannot be completed by {arrive.how}",
+            f"{key}.arrive[0].how",
+            help=f'write `how = "{wanted.how}"`: {WHY_HOW[wanted.how]}',
+        )
+    if arrive.to is not wanted.to:
+        yield Finding(
+            "P258",
+            f'arrivals on `{name}` go to "{arrive.to}", and must go to "{wanted.to}"',
+            f"{key}.arrive[0].to",
+            help=f'write `to = "{wanted.to}"`: {WHY_TO[wanted.to]}',
+        )
+
+
+def _slot(ring: Ring) -> str:
+    return {
+        Ring.AB: "each A/B stage",
+        Ring.ACC: "each accumulator slot",
+        Ring.SINGLE: "one thing at a time",
+    }[ring]

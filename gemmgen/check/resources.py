@@ -1,0 +1,142 @@
+"""Rules of shared memory, tensor memory, threads and registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gemmgen.plan import Plan
+from gemmgen.plan.values import counted, grouped
+from gemmgen.terms import Finding
+
+# Registers a thread of the epilogue needs beside its chunks: addresses, loop state and predicates.
+# Measured
+# on the nine kernels of the CuTe ladder, which need under 40 with chunks of 64 columns.
+EPILOGUE_OVERHEAD = 32
+
+
+def check_resources(plan: Plan) -> Iterator[Finding]:
+    """P220 to P225: what one CTA asks of its SM."""
+    yield from _smem(plan)
+    yield from _tmem(plan)
+    yield from _transaction(plan)
+    yield from _chunks(plan)
+    yield from _epilogue_registers(plan)
+    yield from _setmaxnreg(plan)
+
+
+def _smem(plan: Plan) -> Iterator[Finding]:
+    smem, stages = plan.smem, plan.spec.pipeline.ab_stages
+    if smem.total.value <= smem.limit:
+        return
+    source = (
+        f"({smem.stage.text}) x {stages} stages + {grouped(smem.head_bytes)} barriers and padding"
+        f" = {grouped(smem.total.value)} > {grouped(smem.limit)}"
+    )
+    if smem.stages_max:
+        way_out = f"{counted(smem.stages_max, 'stage')} fit{'s' * (smem.stages_max == 1)}"
+        way_out = f"at most {way_out}: write `ab_stages = {smem.stages_max}`"
+    else:
+        way_out = "not even one stage fits: take a smaller tile"
+    yield Finding("P220", "over shared memory", "pipeline.ab_stages", source, help=way_out)
+
+
+def _tmem(plan: Plan) -> Iterator[Finding]:
+    tmem = plan.tmem
+    if tmem is None or tmem.used.value <= tmem.limit:
+        return
+    most = tmem.limit // tmem.acc_columns
+    way_out = (
+        f"at most {most} accumulators of {tmem.acc_columns} columns fit"
+        if most
+        else f"take tile.n <= {tmem.limit}"
+    )
+    yield Finding(
+        "P221",
+        f"the accumulator is over the {tmem.limit} columns of tensor memory",
+        "pipeline.acc_stages" if most else "tile.n",
+        f"{tmem.used} > {tmem.limit}",
+        help=way_out,
+    )
+
+
+def _transaction(plan: Plan) -> Iterator[Finding]:
+    limit = plan.arch.barrier.tx_bytes_max
+    for index, barrier in enumerate(plan.barriers):
+        if barrier.tx_bytes is not None and barrier.tx_bytes.value > limit:
+            yield Finding(
+                "P222",
+                f"`{barrier.name}` counts more bytes than an mbarrier holds",
+                f"barriers[{index}]",
+                f"{barrier.tx_bytes} > {grouped(limit)}",
+                help="take a smaller tile or tile.k (PTX ISA, mbarrier tx-count range)",
+            )
+
+
+def _chunks(plan: Plan) -> Iterator[Finding]:
+    epilogue, n = plan.epilogue, plan.geometry.tile_n
+    legal = [n // c for c in (1, 2, 4, 8, 16, 32, 64, 128) if n % c == 0]
+    chunks = ", ".join(str(count) for count in sorted(legal) if count <= 64)
+    if n % epilogue.chunks:
+        yield Finding(
+            "P223",
+            "the epilogue's chunks do not divide the tile",
+            "epilogue.chunks",
+            f"{n} columns / {epilogue.chunks} chunks = {n / epilogue.chunks:g}",
+            help=f"take one of {chunks}",
+        )
+    elif plan.tmem is not None and epilogue.columns not in (1, 2, 4, 8, 16, 32, 64, 128):
+        yield Finding(
+            "P223",
+            f"tcgen05.ld does not read {epilogue.columns} columns at a time",
+            "epilogue.chunks",
+            f"{n} columns / {epilogue.chunks} chunks = {epilogue.columns}",
+            help=f"take one of {chunks}: it reads a power of two up to 128 (PTX ISA)",
+        )
+
+
+def _epilogue_registers(plan: Plan) -> Iterator[Finding]:
+    if plan.tmem is None:
+        return
+    epilogue = plan.epilogue
+    need = epilogue.acc_registers + epilogue.d_registers + EPILOGUE_OVERHEAD
+    share = plan.arch.registers_per_sm // max(plan.threads, 1)
+    limit = min(share, plan.arch.registers_per_thread)
+    if need <= limit:
+        return
+    source = (
+        f"{epilogue.register_buffers} x {epilogue.columns} accumulator"
+        f" + {epilogue.d_registers} output + {EPILOGUE_OVERHEAD} others = {need} > {limit}"
+    )
+    if limit == share:
+        source += f" = {grouped(plan.arch.registers_per_sm)} / {grouped(plan.threads)} threads"
+    yield Finding(
+        "P224",
+        "the epilogue needs more registers than a thread can have",
+        "epilogue.chunks",
+        source,
+        help="take more chunks, one register buffer or fewer warps",
+    )
+
+
+def _setmaxnreg(plan: Plan) -> Iterator[Finding]:
+    asking = [role for role in plan.roles if role.registers is not None]
+    step = plan.arch.register_step
+    for role in asking:
+        if role.registers is not None and role.registers % step:
+            below = role.registers // step * step
+            yield Finding(
+                "P225",
+                f"setmaxnreg takes multiples of {step}",
+                f"roles.{role.role}.registers",
+                help=f"write {below} or {below + step}",
+            )
+    total = sum(role.threads * (role.registers or 0) for role in asking)
+    if total > plan.arch.registers_per_sm:
+        parts = " + ".join(f"{r.role} {r.threads} x {r.registers}" for r in asking)
+        yield Finding(
+            "P225",
+            "the roles ask for more registers than an SM has",
+            f"roles.{asking[-1].role}.registers",
+            f"{parts} = {grouped(total)} > {grouped(plan.arch.registers_per_sm)}",
+            help="ask for fewer in one role",
+        )

@@ -1,0 +1,91 @@
+"""Rules of warps and roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gemmgen.plan import Plan
+from gemmgen.plan.values import counted
+from gemmgen.terms import Finding, MainloopKind, Role
+
+
+def check_roles(plan: Plan) -> Iterator[Finding]:
+    """P230 to P234: every role has warps of its own while it runs, and they can do its work."""
+    yield from _empty(plan)
+    yield from _shared(plan)
+    yield from _one_warp(plan)
+    yield from _epilogue(plan)
+
+
+def _empty(plan: Plan) -> Iterator[Finding]:
+    for role in plan.roles:
+        if not role.warps:
+            yield Finding(
+                "P230",
+                f"{role.role} has no warps",
+                f"roles.{role.role}.warps",
+                help="name at least one warp, from 0",
+            )
+
+
+def _shared(plan: Plan) -> Iterator[Finding]:
+    seen: set[frozenset[Role]] = set()
+    for role in plan.roles:
+        for other in role.concurrent:
+            both = sorted(set(role.warps) & set(plan.role(other).warps))
+            pair = frozenset((role.role, other))
+            if not both or pair in seen:
+                continue
+            seen.add(pair)
+            free = next(w for w in range(64) if all(w not in r.warps for r in plan.roles))
+            warps = ", ".join(str(warp) for warp in both)
+            name = "warp" if len(both) == 1 else "warps"
+            yield Finding(
+                "P231",
+                f"{role.role} and {other} run at the same time on {name} {warps}",
+                f"roles.{other}.warps",
+                help=f"give each role warps of its own: warp {free} is free",
+            )
+
+
+def _one_warp(plan: Plan) -> Iterator[Finding]:
+    """A serial or prefetch mainloop is one sequence of one warp."""
+    kind = plan.spec.mainloop.kind
+    if kind not in (MainloopKind.SERIAL, MainloopKind.PREFETCH):
+        return
+    producer, mma = plan.role(Role.PRODUCER), plan.role(Role.MMA)
+    if producer.warps and mma.warps and producer.warps != mma.warps:
+        yield Finding(
+            "P232",
+            f"a {kind} mainloop has one warp for loads and MMAs",
+            "roles.mma.warps",
+            f"producer {list(producer.warps)}, mma {list(mma.warps)}",
+            help='give both the same warp, or write `mainloop.kind = "warp_specialized"`',
+        )
+
+
+def _epilogue(plan: Plan) -> Iterator[Finding]:
+    """Warp w reads TMEM lanes from 32 x (w mod 4) only (PTX ISA, tcgen05 access restrictions)."""
+    warps, group = plan.role(Role.EPILOGUE).warps, plan.arch.warps_per_group
+    if plan.tmem is None or not warps:
+        return
+    first = warps[0]
+    if warps != tuple(range(first, first + len(warps))):
+        yield Finding(
+            "P233",
+            "the epilogue's warps are not consecutive",
+            "roles.epilogue.warps",
+            help=f"write {list(range(first, first + group))}",
+        )
+    elif len(warps) % group or first % group:
+        start = first - first % group
+        quarters = ", ".join(
+            f"{w}: {32 * (w % group)} .. {32 * (w % group) + 31}" for w in warps[:4]
+        )
+        yield Finding(
+            "P234",
+            f"{counted(len(warps), 'warp')} from warp {first} cannot read all 128 TMEM lanes",
+            "roles.epilogue.warps",
+            f"lanes that each warp reads: {quarters}",
+            help=f"take whole warpgroups, for instance {list(range(start, start + group))}",
+        )

@@ -1,0 +1,57 @@
+"""All rules over one plan, and findings with their place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from gemmgen.check.cluster import check_cluster
+from gemmgen.check.geometry import check_geometry
+from gemmgen.check.pipeline import check_pipeline
+from gemmgen.check.protocol_rules import check_barriers
+from gemmgen.check.resources import check_resources
+from gemmgen.check.roles import check_roles
+from gemmgen.check.support import check_support
+from gemmgen.plan import Plan, make_plan
+from gemmgen.spec import Spec, load
+from gemmgen.terms import Finding, GemmgenError
+
+RULES: tuple[Callable[[Plan], Iterator[Finding]], ...] = (
+    check_geometry,
+    check_resources,
+    check_roles,
+    check_cluster,
+    check_barriers,
+    check_pipeline,
+    check_support,
+)
+
+
+def check_plan(plan: Plan) -> list[Finding]:
+    """Everything wrong with `plan`: codes P201 to P299, each with its arithmetic and a way out."""
+    return [finding for rule in RULES for finding in rule(plan)]
+
+
+def check_spec(spec: Spec | Path | str) -> list[Finding]:
+    """Everything wrong with a spec; of a path also what the loader finds, with file and line."""
+    if isinstance(spec, Spec):
+        return check_plan(make_plan(spec))
+    try:
+        loaded, source = load(spec)
+    except GemmgenError as error:
+        return error.findings
+    return source.place_all(check_plan(make_plan(loaded)))
+
+
+def load_plan(path: Path | str) -> Plan:
+    """The plan of the spec at `path`.
+
+    Raises:
+        GemmgenError: with every finding of the loader (S1xx), or of the checker (P2xx).
+    """
+    spec, source = load(path)
+    plan = make_plan(spec)
+    findings = check_plan(plan)
+    if findings:
+        raise GemmgenError(source.place_all(findings))
+    return plan
