@@ -8,8 +8,9 @@ gives each finding the file, the line of its key path (``barriers[0].wait``, whi
 ``barriers.ab_full.wait``) and the offending line.
 """
 
+from gemmgen.spec.digest import digest, resolve
 from gemmgen.spec.load import load, load_spec, parse, parse_spec
 from gemmgen.spec.model import Spec
 from gemmgen.spec.source import Source
 
-__all__ = ["Source", "Spec", "load", "load_spec", "parse", "parse_spec"]
+__all__ = ["Source", "Spec", "digest", "load", "load_spec", "parse", "parse_spec", "resolve"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gemmgen.spec.scan import Key
-from gemmgen.spec.source import key_text
+from gemmgen.spec.source import key_text, parse_key
 from gemmgen.spec.walk import choices, field_at, is_array, nearest, table_in, unknown_key_help
 from gemmgen.terms import Finding
 
@@ -111,6 +111,15 @@ def _outcome(error: Mapping[str, Any], key: Key) -> tuple[str, str, str]:
     if kind in _WANTED:
         return _wrong_type(kind, value, key)
     return "S103", f"not valid here: {error['msg']}", ""
+
+
+def without_echoes(findings: list[Finding]) -> list[Finding]:
+    """`findings` without the missing keys that an unknown key beside them was meant to be."""
+    meant = set()
+    for finding in findings:
+        if finding.code == "S102" and (found := re.match(r"did you mean `(\w+)`", finding.help)):
+            meant.add(key_text((*parse_key(finding.key)[:-1], found.group(1))))
+    return [f for f in findings if f.code != "S101" or f.key not in meant]
 
 
 def to_finding(error: Mapping[str, Any]) -> Finding:

@@ -135,4 +135,8 @@ Title = Annotated[str, AfterValidator(_line), Field(max_length=MAX_TITLE)]
 Prose = Annotated[str, AfterValidator(_prose), Field(max_length=MAX_TEXT)]
 # TOML gives strings and arrays where Python has enums and tuples: only these two are converted.
 Word = Annotated[E, Field(strict=False)]
-Seq = Annotated[tuple[T, ...], Field(strict=False), AfterValidator(_no_repeat)]
+Seq = Annotated[
+    tuple[T, ...],
+    Field(strict=False, json_schema_extra={"uniqueItems": True}),
+    AfterValidator(_no_repeat),
+]

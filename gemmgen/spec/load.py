@@ -45,9 +45,9 @@ def parse(text: str, file: str = "<text>") -> tuple[Spec, Source]:
     try:
         spec = Spec.model_validate(source.data)
     except ValidationError as error:
-        from gemmgen.spec.errors import to_finding
+        from gemmgen.spec.errors import to_finding, without_echoes
 
-        findings += [to_finding(dict(e)) for e in error.errors(include_url=False)]
+        findings += without_echoes([to_finding(e) for e in error.errors(include_url=False)])
     if spec is None or findings:
         raise GemmgenError(_shorten(source.place_all(findings), file))
     return spec, source

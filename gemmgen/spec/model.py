@@ -1,8 +1,8 @@
 """The shape of a spec: one frozen, strict Pydantic model a table, in file order.
 
 Rules that need one value only live here. Rules across fields live in `gemmgen.plan` and
-`gemmgen.check`, where the arithmetic can be shown. Nothing has a default that changes the kernel: an
-optional table is an absent feature. Descriptions become `specs/schema.json` and help in errors.
+`gemmgen.check`, where the arithmetic can be shown. Nothing has a default that changes the kernel:
+an optional table is an absent feature. Descriptions become `specs/schema.json` and help in errors.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Arrive(Table):
         description="tx: bytes that TMA writes; commit: MMAs that finish; thread: a plain arrive"
     )
     to: Word[ArriveTo] = Field(
-        description="CTAs whose copy it reaches: self, leader, both of a pair, all sharers of a tile"
+        description="CTAs whose copy it reaches: self, leader, both of a pair, all sharers"
     )
 
 

@@ -12,7 +12,9 @@ from gemmgen.terms import Finding, GemmgenError
 
 MAX_BYTES = 64 * 1024
 MAX_LINE = 512
+MAX_DEPTH = 16
 _SIZE_HELP = f"a spec has at most {MAX_BYTES:_} bytes: one kernel a file"
+_DEPTH_HELP = "a spec has tables in tables and arrays, four levels at most"
 _TOML_HELP = {
     "Invalid value": "text needs double quotes; `true` and `false` are lower case",
     "Illegal character": "a text on one line ends with a double quote, a longer one with three",
@@ -76,14 +78,26 @@ def parse_source(text: str, file: str) -> Source:
             help_ = f"at most {MAX_LINE} characters, this has {len(line)}"
             raise _fail(file, "a line is too long", help_, number)
     try:
-        return Source(file, text, tomllib.loads(text))
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _toml_error(str(error), file, lines) from None
     except RecursionError:
-        title = "not valid TOML: nested too deeply"
-        raise _fail(file, title, "a spec nests three levels at most") from None
+        raise _fail(file, "nested too deeply", _DEPTH_HELP) from None
     except ValueError as error:  # a date that does not exist, an integer of thousands of digits
         raise _fail(file, f"not valid TOML: {error}", "check numbers and dates") from None
+    if _depth(data) > MAX_DEPTH:
+        raise _fail(file, "nested too deeply", _DEPTH_HELP)
+    return Source(file, text, data)
+
+
+def _depth(data: object) -> int:
+    """Tables and arrays within each other, counted level by level so that no depth is too much."""
+    depth, level = 0, [data]
+    while level:
+        depth += 1
+        inner = [list(v.values()) if isinstance(v, dict) else v for v in level]
+        level = [v for values in inner if isinstance(values, list) for v in values]
+    return depth
 
 
 def _toml_error(message: str, file: str, lines: list[str]) -> GemmgenError:
