@@ -1,0 +1,50 @@
+"""Instructions that the emulator has nothing to do for: prefetches, proxy fences, programmatic launch.
+
+`griddepcontrol.wait` waits for earlier grids and `launch_dependents` lets later ones begin (PTX ISA
+"griddepcontrol"); one launch is emulated, so neither has an effect. Proxy fences order generic and
+asynchronous accesses; shared memory is emulated in program order, so they have no effect on values.
+"""
+
+from __future__ import annotations
+
+from gemmgen.emulate.decode import Decoder, Run, op
+from gemmgen.emulate.lanes import lane_of
+from gemmgen.emulate.machine import Group
+from gemmgen.emulate.tensor.tensormap import MAP_BYTES, decode_tensor_map
+
+
+def _nothing(g: Group) -> None:
+    pass
+
+
+@op("griddepcontrol.wait", "griddepcontrol.launch_dependents")
+def griddepcontrol(d: Decoder) -> Run:
+    """Programmatic dependent launch: there is one grid."""
+    d.allow()
+    return _nothing
+
+
+@op("fence.proxy")
+def fence_proxy(d: Decoder) -> Run:
+    """A fence between proxies."""
+    return _nothing
+
+
+@op("prefetch")
+def prefetch(d: Decoder) -> Run:
+    """A cache hint."""
+    d.allow("global", "local", "L1", "L2", "L2::evict_last", "L2::evict_normal")
+    return _nothing
+
+
+@op("prefetch.tensormap")
+def prefetch_tensormap(d: Decoder) -> Run:
+    """A hint to fetch a tensor map, which must be one (E230)."""
+    address = d.address(d.ops[0])
+
+    def run(g: Group) -> None:
+        for lane in g.lanes.tolist():
+            image = g.machine.read_generic(g.cta, lane_of(address(g), lane), MAP_BYTES)
+            decode_tensor_map(image)
+
+    return run

@@ -1,0 +1,70 @@
+"""Matrix operands in the shared memory of CTAs: bounds, initialisation, and their values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gemmgen.emulate.machine import Cta
+from gemmgen.emulate.memory import SHARED_START
+from gemmgen.emulate.tensor.descriptor import MatrixDescriptor, operand_chunks
+from gemmgen.emulate.tensor.faults import fault
+from gemmgen.emulate.tensor.instruction import K_BYTES, MmaShape
+from gemmgen.emulate.tensor.mma import read_operand
+from gemmgen.emulate.tensor.numeric import ELEMENT_BYTES
+from gemmgen.emulate.tensor.swizzle import CHUNK_BYTES
+
+
+def operand_at(
+    cta: Cta, descriptor: MatrixDescriptor, name: str, rows: int, mn_major: bool, element: str
+) -> NDArray[np.int64]:
+    """Return the 16-byte chunks of an operand. Raises E236 when one is outside the CTA's memory."""
+    chunks = operand_chunks(descriptor, rows, K_BYTES, mn_major, ELEMENT_BYTES[element])
+    low, high = int(chunks.min()) * CHUNK_BYTES, (int(chunks.max()) + 1) * CHUNK_BYTES
+    if low < SHARED_START or high > cta.shared.size:
+        raise fault(
+            "E236",
+            f"{name} of {rows} rows at shared offset {descriptor.start:#x} (leading offset "
+            f"{descriptor.leading}, stride offset {descriptor.stride}, swizzle {descriptor.span}) "
+            f"covers {low:#x} to {high:#x}; {cta.where()} has {SHARED_START:#x} to "
+            f"{cta.shared.size:#x}",
+        )
+    return chunks
+
+
+def read_operand_of(
+    cta: Cta, descriptor: MatrixDescriptor, name: str, rows: int, mn_major: bool, element: str
+) -> NDArray[np.float32]:
+    """Return an operand as float32, shape (rows, K). Raises E237 when part of it is unwritten."""
+    chunks = operand_at(cta, descriptor, name, rows, mn_major, element)
+    if cta.shared.strict:
+        _check_written(cta, chunks, name)
+    return read_operand(cta.shared.data.view("V16"), chunks, element, mn_major)
+
+
+def _check_written(cta: Cta, chunks: NDArray[np.int64], name: str) -> None:
+    low = int(chunks.min()) * CHUNK_BYTES
+    high = (int(chunks.max()) + 1) * CHUNK_BYTES
+    if cta.shared.init[low:high].all():
+        return
+    flags = cta.shared.init.view(np.uint64).reshape(-1, 2)[chunks.ravel()]
+    missing = np.flatnonzero((flags != np.uint64(0xFFFF_FFFF_FFFF_FFFF)).any(axis=1))
+    if missing.size:
+        chunk = int(chunks.ravel()[missing[0]])
+        raise fault(
+            "E237",
+            f"{name}: nothing has written shared offset {chunk * CHUNK_BYTES:#x} of {cta.where()} "
+            f"({missing.size} of {chunks.size} chunks of 16 bytes are unwritten)",
+        )
+
+
+def read_operands(
+    ctas: Sequence[Cta], descriptor: MatrixDescriptor, name: str, shape: MmaShape, group: int
+) -> list[NDArray[np.float32]]:
+    """Return operand A or B of each CTA that takes part in an MMA."""
+    rows = (shape.m if name == "A" else shape.n) // group
+    mn_major = shape.a_mn_major if name == "A" else shape.b_mn_major
+    element = shape.a if name == "A" else shape.b
+    return [read_operand_of(cta, descriptor, name, rows, mn_major, element) for cta in ctas]

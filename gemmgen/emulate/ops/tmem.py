@@ -1,0 +1,303 @@
+"""tcgen05.alloc, dealloc and relinquish_alloc_permit; tcgen05.ld, st and their waits.
+
+PTX ISA "Tensor Memory Allocation and Management Instructions", "Tensor Memory Data Movement".
+
+With `.cta_group::2` one warp of each CTA of the pair allocates, and both get the same columns. "The
+first warp could block until the second warp in the peer CTA also performs" it: under lazy timing it
+does, under the other policies the even CTA goes on at once and only the odd CTA waits, as measured
+on B300 in CUTLASS issue 3435. Freeing before the peer's allocation is done is E241 (same issue).
+
+Loads and stores take effect when issued. A warp reaches the 32 lanes `32 * (warp % 4)` on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gemmgen.emulate.asyncops import Channel, Wait
+from gemmgen.emulate.decode import Decoder, Handler, op
+from gemmgen.emulate.lanes import spread
+from gemmgen.emulate.machine import Cta, Group
+from gemmgen.emulate.ops import at_exit
+from gemmgen.emulate.tensor.faults import fault
+from gemmgen.emulate.tensor.layout import register_cells, register_count
+from gemmgen.emulate.tensor.memory import TensorMemory
+
+_SHAPES = ("32x32b", "16x64b", "16x128b", "16x256b", "16x32bx2")
+
+
+def tensor_memory(cta: Cta) -> TensorMemory:
+    """Return the Tensor Memory of a CTA."""
+    memory: TensorMemory | None = cta.ext.get("tmem")
+    if memory is None:
+        memory = cta.ext["tmem"] = TensorMemory()
+    return memory
+
+
+@dataclass(eq=False, slots=True)
+class Pair:
+    """What the CTAs of a pair (or a CTA by itself) still have to do to finish an allocation."""
+
+    channel: Channel = field(default_factory=Channel)
+    asking: dict[int, int] = field(default_factory=dict)
+    """Rank -> columns asked for and not yet given."""
+    given: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """Rank -> first column and columns, reserved for a CTA whose warp has not yet taken them."""
+
+
+def _pair(cta: Cta) -> Pair:
+    pairs: dict[int, Pair] = cta.cluster.ext.setdefault("tmem_pairs", {})
+    return pairs.setdefault(cta.rank >> 1, Pair())
+
+
+def cta_group(d: Decoder) -> int:
+    """Return 1 or 2 from the opcode."""
+    return 2 if d.has("cta_group::2") else 1
+
+
+def agree(cta: Cta, group: int) -> None:
+    """Raise E249 when one kernel uses both CTA groups (PTX ISA "tcgen05, CTA group")."""
+    if cta.machine.ext.setdefault("cta_group", group) != group:
+        raise fault("E249", "one kernel uses both .cta_group::1 and .cta_group::2")
+
+
+def peer_of(cta: Cta) -> Cta:
+    """Return the other CTA of the pair. Raises E249 when the cluster has none."""
+    ctas = cta.cluster.ctas
+    if cta.rank ^ 1 >= len(ctas):
+        raise fault("E249", f"{cta.where()} has no peer for .cta_group::2")
+    return ctas[cta.rank ^ 1]
+
+
+@op("tcgen05.alloc")
+def alloc(d: Decoder) -> Handler:
+    """Allocate columns and write the address to shared memory; waits until they are free."""
+    d.allow("cta_group::1", "cta_group::2", "sync", "aligned", "shared::cta", "b32")
+    destination, columns = d.uniform_address(d.ops[0]), d.uniform(d.ops[1])
+    group = cta_group(d)
+
+    def run(g: Group) -> Wait | None:
+        agree(g.cta, group)
+        wanted = columns(g)
+        owner, offset = g.machine.cta_at(g.cta, destination(g))
+        owner.shared.check(offset, 4, 4)
+        found = _alloc_pair(g.cta, wanted) if group == 2 else _alloc_single(g.cta, wanted)
+        if isinstance(found, Wait):
+            return found
+        owner.shared.write(offset, found.to_bytes(4, "little"))
+        return None
+
+    return d.collective(run, blocking=True)
+
+
+def _alloc_single(cta: Cta, columns: int) -> int | Wait:
+    memory = tensor_memory(cta)
+    first = memory.find_free(columns)
+    if first is None:
+        return Wait(_single_channel(cta), f"{columns} free tensor memory columns")
+    memory.allocate(first, columns)
+    return first
+
+
+def _single_channel(cta: Cta) -> Channel:
+    channel: Channel = cta.ext.setdefault("tmem_channel", Channel())
+    return channel
+
+
+def _alloc_pair(cta: Cta, columns: int) -> int | Wait:
+    peer, pair = peer_of(cta), _pair(cta)
+    if cta.rank in pair.given:
+        first, reserved = pair.given.pop(cta.rank)
+        if reserved != columns:
+            raise fault(
+                "E240", f"the CTAs of a pair allocate {reserved} and {columns} columns together"
+            )
+        return first
+    if peer.exited:
+        raise fault("E240", f"{peer.where()} has exited and cannot allocate with its peer")
+    pair.asking[cta.rank] = columns
+    alone = cta.rank % 2 == 0 and cta.machine.settings.timing != "lazy"
+    if peer.rank not in pair.asking and not alone:
+        return Wait(pair.channel, f"{peer.where()} to allocate {columns} columns too")
+    memory, other = tensor_memory(cta), tensor_memory(peer)
+    first = memory.find_free(columns, other)
+    if first is None:
+        return Wait(pair.channel, f"{columns} tensor memory columns free in both CTAs")
+    memory.allocate(first, columns)
+    other.allocate(first, columns)
+    pair.given[peer.rank] = (first, columns)
+    pair.asking.clear()
+    cta.machine.notify(pair.channel)
+    return first
+
+
+@op("tcgen05.dealloc")
+def dealloc(d: Decoder) -> Handler:
+    """Free an allocation of the CTA."""
+    d.allow("cta_group::1", "cta_group::2", "sync", "aligned", "b32")
+    address, columns = d.uniform(d.ops[0]), d.uniform(d.ops[1])
+    group = cta_group(d)
+
+    def run(g: Group) -> None:
+        agree(g.cta, group)
+        if group == 2 and peer_of(g.cta).rank in _pair(g.cta).given:
+            raise fault(
+                "E241",
+                f"tcgen05.dealloc.cta_group::2 before {peer_of(g.cta).where()} has completed its "
+                "tcgen05.alloc",
+            )
+        tensor_memory(g.cta).free(address(g), columns(g))
+        g.machine.notify(_pair(g.cta).channel if group == 2 else _single_channel(g.cta))
+
+    return d.collective(run)
+
+
+@op("tcgen05.relinquish_alloc_permit")
+def relinquish(d: Decoder) -> Handler:
+    """The CTA will not allocate again."""
+    d.allow("cta_group::1", "cta_group::2", "sync", "aligned")
+    group = cta_group(d)
+
+    def run(g: Group) -> None:
+        agree(g.cta, group)
+        tensor_memory(g.cta).relinquished = True
+
+    return d.collective(run)
+
+
+@at_exit
+def leaked(cta: Cta) -> None:
+    """Raise E245 when a CTA ends with columns allocated."""
+    memory: TensorMemory | None = cta.ext.get("tmem")
+    if memory is not None and memory.allocations:
+        held = ", ".join(f"{n} from column {at}" for at, n in sorted(memory.allocations.items()))
+        raise fault("E245", f"{cta.where()} exits with tensor memory allocated: {held}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """The shape of a ld or st: which cells each register names, and the rectangle around them."""
+
+    shape: str
+    repeat: int
+    packed: bool
+    split: int
+
+    @property
+    def lanes(self) -> int:
+        return 32 if self.shape == "32x32b" else 16
+
+    @property
+    def columns(self) -> int:
+        _, columns = register_cells(self.shape, self.repeat, self.packed, self.split)
+        return int(columns.max()) + 1
+
+
+def _access(d: Decoder, packing: str, split: int) -> _Access:
+    d.allow("sync", "aligned", "b32", packing, *_SHAPES, *(f"x{1 << i}" for i in range(8)))
+    shape = next((s for s in _SHAPES if d.has(s)), None)
+    repeat = next((m for m in d.mods if m[0] == "x" and m[1:].isdigit()), None)
+    if shape is None or repeat is None:
+        raise d.unknown("shape")
+    return _Access(shape, int(repeat[1:]), d.has(packing), split)
+
+
+def _place(g: Group, access: _Access, address: int, what: str) -> tuple[TensorMemory, int, int]:
+    """Check an access and return the memory, its lane and its column. Raises E242, E243, E246."""
+    lane, column = address >> 16, address & 0xFFFF
+    quarter = 32 * (g.warp.index % 4)
+    if lane not in ((quarter,) if access.lanes == 32 else (quarter, quarter + 16)):
+        raise fault(
+            "E246",
+            f"{what} of lanes from {lane} by warp {g.warp.index}, which reaches lanes {quarter} to "
+            f"{quarter + 31}",
+        )
+    memory = tensor_memory(g.cta)
+    memory.check_owned(column, access.columns, what)
+    memory.check_settled(column, access.columns, what)
+    return memory, lane, column
+
+
+@op("tcgen05.ld")
+def load(d: Decoder) -> Handler:
+    """Tensor Memory to registers."""
+    split = _split(d)
+    access = _access(d, "pack::16b", split)
+    address, slots = d.uniform_address(d.ops[1]), d.slots(d.ops[0])
+    _check_registers(d, access, len(slots))
+    lanes, columns = register_cells(access.shape, access.repeat, access.packed, access.split)
+    straight = access.shape == "32x32b" and not access.packed
+
+    def run(g: Group) -> None:
+        memory, lane, column = _place(g, access, address(g), "tcgen05.ld")
+        memory.check_written(lane, access.lanes, column, access.columns, "tcgen05.ld")
+        if straight:
+            cells = memory.data[lane : lane + 32, column : column + len(slots)]
+            block = np.ascontiguousarray(cells.T)
+        else:
+            block = memory.data[lanes + lane, columns + column]
+        if access.packed:
+            block = block[:, 0] & np.uint32(0xFFFF) | block[:, 1] << np.uint32(16)
+        registers = g.regs
+        for slot, row in zip(slots, block, strict=True):
+            registers[slot] = row
+
+    return d.collective(run)
+
+
+@op("tcgen05.st")
+def store(d: Decoder) -> Handler:
+    """Registers to Tensor Memory."""
+    split = _split(d)
+    access = _access(d, "unpack::16b", split)
+    address = d.uniform_address(d.ops[0])
+    values = [d.read(item) for item in d.items(d.ops[-1])]
+    _check_registers(d, access, len(values))
+    lanes, columns = register_cells(access.shape, access.repeat, access.packed, access.split)
+
+    def run(g: Group) -> None:
+        memory, lane, column = _place(g, access, address(g), "tcgen05.st")
+        block = np.stack([spread(value(g), 32) for value in values])
+        if access.packed:
+            block = np.stack([block & np.uint32(0xFFFF), block >> np.uint32(16)], axis=1)
+        memory.data[lanes + lane, columns + column] = block
+        for first in {0, access.split}:
+            width = access.columns - access.split
+            memory.mark_written(lane, access.lanes, column + first, width)
+
+    return d.collective(run)
+
+
+def _split(d: Decoder) -> int:
+    """Return the column split of 16x32bx2, its immediate operand."""
+    if not d.has("16x32bx2"):
+        return 0
+    operand = d.ops[2] if d.base == "tcgen05.ld" else d.ops[1]
+    return int(getattr(operand, "value", 0))
+
+
+def _check_registers(d: Decoder, access: _Access, registers: int) -> None:
+    needed = register_count(access.shape, access.repeat)
+    if registers != needed:
+        raise d.unknown(f"list of {registers} registers ({needed} expected)")
+
+
+@op("tcgen05.wait::ld", "tcgen05.wait::st")
+def wait(d: Decoder) -> Handler:
+    """Loads and stores have taken effect already."""
+    d.allow("sync", "aligned")
+    return d.collective(_nothing)
+
+
+@op("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")
+def fence(d: Decoder) -> Callable[[Group], None]:
+    """Orders tcgen05 operations with thread synchronisation; they are emulated in order."""
+    d.allow()
+    return _nothing
+
+
+def _nothing(g: Group) -> None:
+    pass
