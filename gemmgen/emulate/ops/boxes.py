@@ -120,11 +120,8 @@ def write_global(machine: Machine, box: Box, data: NDArray[np.uint8], reduction:
     if not reduction:
         target[...] = inside
         return
-    element = box.tensor_map.element
-    combined = reduce(
-        np.ascontiguousarray(target), np.ascontiguousarray(inside), element, reduction
-    )
-    target[...] = combined
+    old, new = np.ascontiguousarray(target), np.ascontiguousarray(inside)
+    target[...] = reduce(old, new, box.tensor_map.element, reduction)
 
 
 _TYPES = {

@@ -1,8 +1,8 @@
 """Bulk async-groups: which of a thread's bulk copies are read, and which are written.
 
-PTX ISA "cp.async.bulk.commit_group", "cp.async.bulk.wait_group". A copy out of shared memory has two
-steps here: its source is read, then its destination is written. `wait_group.read` waits for the
-first, `wait_group` for both; the timing policy may put them far apart.
+PTX ISA "cp.async.bulk.commit_group", "cp.async.bulk.wait_group". A copy out of shared memory has
+two steps here: its source is read, then its destination is written. `wait_group.read` waits for
+the first, `wait_group` for both; the timing policy may put them far apart.
 """
 
 from __future__ import annotations

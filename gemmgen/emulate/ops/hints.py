@@ -1,4 +1,4 @@
-"""Instructions that the emulator has nothing to do for: prefetches, proxy fences, programmatic launch.
+"""Instructions without an effect here: prefetches, proxy fences, programmatic launch.
 
 `griddepcontrol.wait` waits for earlier grids and `launch_dependents` lets later ones begin (PTX ISA
 "griddepcontrol"); one launch is emulated, so neither has an effect. Proxy fences order generic and

@@ -113,10 +113,8 @@ def _issue(d: Decoder, g: Group, lane: int, issued: Mma) -> None:
     for cta in issued.ctas:
         tensor_memory(cta).pending[issued.columns] += 1
     work = partial(_complete, issued)
-    operation = AsyncOp(
-        "mma", g.cta, work, unit="mma", queue=_queue(issued.ctas), detail=str(issued),
-        instr=d.instr, group=g,
-    )  # fmt: skip
+    queue = _queue(issued.ctas)
+    operation = AsyncOp("mma", g.cta, work, "mma", queue, str(issued), instr=d.instr, group=g)
     g.warp.ext.setdefault(_LAST_MMA, {})[lane] = operation
     g.machine.submit(operation)
 
@@ -184,7 +182,7 @@ def _a_from_tmem(cta: Cta, issued: Mma) -> NDArray[np.float32]:
 
 @op("tcgen05.commit")
 def commit(d: Decoder) -> Run:
-    """Arrive once on an mbarrier (of each CTA in the mask) when the thread's MMAs have completed."""
+    """Arrive on an mbarrier (of each CTA in the mask) when the thread's MMAs have completed."""
     d.allow(
         "cta_group::1", "cta_group::2", "mbarrier::arrive::one", "shared::cluster",
         "multicast::cluster", "b64",
@@ -202,17 +200,9 @@ def commit(d: Decoder) -> Run:
             ordered = last is not None and not last.done
             queue = _queue(_participants(g.cta, group)) if ordered else None
             detail = ", ".join(t.barrier(offset).label for t, offset in targets)
+            work = partial(_arrive, targets)
             g.machine.submit(
-                AsyncOp(
-                    "commit",
-                    g.cta,
-                    partial(_arrive, targets),
-                    unit="mma",
-                    queue=queue,
-                    detail=detail,
-                    instr=d.instr,
-                    group=g,
-                )  # fmt: skip
+                AsyncOp("commit", g.cta, work, "mma", queue, detail, instr=d.instr, group=g)
             )
 
     return run
