@@ -40,7 +40,8 @@ class Handler:
     ``run(group)`` executes it. With ``blocking`` it may return a :class:`Wait`: nothing has happened then, and it is
     called again when the channel is notified. With ``meet`` (group -> lanes as bits) all those lanes of the warp
     that have not exited must be together first. ``source`` in place of ``run`` is Python text for the block compiler:
-    it sees ``R`` (registers), ``g`` (group) and ``env``. ``target`` is the instruction index of a branch; ``ends`` marks exit.
+    it sees ``R`` (registers), ``g`` (group) and the names in ``env``. ``target`` is the instruction index of a branch;
+    ``ends`` marks exit.
     """
 
     run: Run | None = None
@@ -50,7 +51,6 @@ class Handler:
     env: dict[str, Any] = field(default_factory=dict)
     target: int | None = None
     ends: bool = False
-    spins: bool = False
 
 
 Decode = Callable[["Decoder"], Union[Handler, Run]]
@@ -97,6 +97,7 @@ class Decoder:
         self.symbols = symbols
         self.reads: set[int] = set()
         self.writes: set[int] = set()
+        self.env: dict[str, Any] = {}
 
     # --- modifiers ---
 
@@ -215,6 +216,10 @@ class Decoder:
 
         return put
 
+    def slot(self, operand: Operand) -> int:
+        """Slot of one destination register."""
+        return self.slots(operand)[0]
+
     def slots(self, operand: Operand) -> list[int]:
         """Slots of a vector of destination registers, for handlers that fill ``g.regs`` themselves."""
         items: Sequence[Operand] = operand.items if isinstance(operand, Vec) else (operand,)
@@ -231,6 +236,31 @@ class Decoder:
         if isinstance(operand, Vec | Bracket):
             return operand.items
         return (operand,)
+
+    # --- Python text for the block compiler ---
+
+    def text(self, operand: Operand, bits: int = 32) -> str:
+        """Python expression of the operand's value; constants become unsigned ``bits`` wide."""
+        if isinstance(operand, Reg):
+            self.reads.add(operand.slot)
+            return f"R[{operand.slot}]"
+        if isinstance(operand, Imm):
+            return repr(self.constant(operand, bits))
+        return f"{self.use(self.read(operand, bits))}(g)"
+
+    def constant(self, operand: Imm, bits: int) -> int:
+        """A constant as unsigned ``bits``; a truth value for one bit."""
+        return operand.value & ((1 << bits) - 1) if bits > 1 else bool(operand.value)
+
+    def use(self, value: Any) -> str:
+        """A name by which the Python text of this instruction can use a value."""
+        name = f"k{self.instr.index}_{len(self.env)}"
+        self.env[name] = value
+        return name
+
+    def inline(self, *lines: str) -> Handler:
+        """A handler made of Python text: ``R`` is the register list, ``g`` the group; ``x`` and ``y`` are free."""
+        return Handler(source=lines, env=self.env)
 
     # --- kinds of handler ---
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ class Group:
 
     __slots__ = (
         "_flags", "_lanes", "cta", "dirty", "machine", "mask", "pc", "regs", "serial", "skip", "spin", "state",
-        "wait", "warp",
+        "token", "wait", "warp",
     )
 
     def __init__(self, warp: Warp, mask: int, regs: list[Any], pc: int, serial: int) -> None:
@@ -50,6 +51,7 @@ class Group:
         self.dirty = 0
         self.spin: Any = None
         self.skip = False
+        self.token: Any = None  # a blocking handler's own note between its waits
         self._lanes: Lanes | None = None
         self._flags: Lanes | None = None
 
@@ -66,6 +68,10 @@ class Group:
         if self._flags is None:
             self._flags = mask_array(self.mask)
         return self._flags
+
+    def forget_lanes(self) -> None:
+        """After a change of ``mask``."""
+        self._lanes = self._flags = None
 
     @property
     def full(self) -> bool:
@@ -198,6 +204,7 @@ class Machine:
         barriers: Mapping[str, BarrierInfo],
         hub: Hub,
         dynamic_base: int,
+        local_bytes: int = 0,
     ) -> None:
         self.grid = grid
         self.block = block
@@ -209,12 +216,17 @@ class Machine:
         self.timing = timing
         self.hub = hub
         self.dynamic_base = dynamic_base
+        self.local_bytes = local_bytes
         self.barrier_names = _name_barriers(barriers, dynamic_base)
         self.progress = 0
         self.instructions = 0
         self.clock = 0
         self.pending: list[AsyncOp] = []  # in the order of submission
         self.woken: list[Group] = []
+        self.born: list[Group] = []
+        self.waiting_clusters: deque[Dim3] = deque()  # first CTA of each cluster that has not started
+        self.started = 0  # clusters
+        self.submitted: Counter[str] = Counter()
         self.serial = 0
         self.ext: dict[Any, Any] = {}
 
@@ -223,12 +235,18 @@ class Machine:
         self.serial += 1
         operation.serial = self.serial
         self.pending.append(operation)
+        self.submitted[operation.kind] += 1
         self.progress += 1
         if self.hub.issue:
             self.hub.on_issue(operation)
         if self.timing.at_once(operation, self.pending):
             self.complete(operation)
         return operation
+
+    def tick(self) -> int:
+        """A clock for %clock: grows with each reading and each executed instruction."""
+        self.clock += 1
+        return self.clock + self.instructions
 
     def complete(self, operation: AsyncOp) -> None:
         """Let one pending operation take effect."""

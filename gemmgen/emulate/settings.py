@@ -17,6 +17,7 @@ class Settings:
     ``sm_count``: SMs of the emulated device; as many clusters are resident as fit, at least one.
     ``max_instructions``: warp instructions until E218; 0 means no limit.
     ``quantum``: basic blocks that a warp runs before another is picked.
+    ``livelock_instructions``: warp instructions without any progress until E202.
     ``check_uninitialised``: raise E207 on a read of shared memory that nothing has written.
     """
 
@@ -27,6 +28,7 @@ class Settings:
     sm_count: int = 16
     max_instructions: int = 0
     quantum: int = 256
+    livelock_instructions: int = 2_000_000
     check_uninitialised: bool = True
 
 

@@ -1,0 +1,174 @@
+"""Basic blocks as Python functions: a block runs without returning to the scheduler.
+
+A block function takes a group and returns the index of the next block, or one of the negative codes below. Line
+numbers of the generated text lead back to instructions, so errors cost nothing until they happen.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from gemmgen.emulate.lanes import merge
+from gemmgen.emulate.machine import Group
+from gemmgen.emulate.program import Program, Step
+from gemmgen.emulate.ptx import Instr
+from gemmgen.emulate.split import LEFT, PARKED, SPLIT, diverge, leave, meet, park, settle, split_guard
+
+Function = Callable[[Group], int]
+__all__ = ["LEFT", "PARKED", "SPLIT", "compile_block", "instruction_of"]
+
+
+class _Text:
+    """Lines of a block function, and which instruction each belongs to."""
+
+    def __init__(self) -> None:
+        self.lines = ["def block(g):", "    R = g.regs"]
+        self.owner = [-1, -1]
+
+    def add(self, index: int, *lines: str, depth: int = 1) -> None:
+        for line in lines:
+            self.lines.append("    " * depth + line)
+            self.owner.append(index)
+
+
+_OWNERS: dict[str, list[Instr | None]] = {}
+
+
+def compile_block(program: Program, start: int) -> Function:
+    """Compile the block at an instruction index and keep it in the program."""
+    text = _Text()
+    env: dict[str, Any] = dict(_COMMON)
+    end = program.ends[start]
+    steps = program.steps[start:end]
+    for step in steps:
+        _emit(text, env, program, step)
+    last = steps[-1]
+    if not last.ends_block or (last.instr.guard is not None and last.handler.ends):
+        text.add(last.instr.index, f"return {end}")
+    function = _build(text, env, program, f"block {start}")
+    program.functions[start] = function
+    return function
+
+
+def _build(text: _Text, env: dict[str, Any], program: Program, what: str) -> Function:
+    name = f"<{what} of {program.kernel.name} {id(program):x}>"
+    source = "\n".join(text.lines) + "\n"
+    instrs = program.kernel.instrs
+    _OWNERS[name] = [instrs[i] if i >= 0 else None for i in text.owner]
+    linecache.cache.pop(name, None)
+    exec(compile(source, name, "exec"), env)
+    return env["block"]  # type: ignore[no-any-return]
+
+
+def instruction_of(trace: TracebackType | None) -> Instr | None:
+    """The instruction at which an exception left a block function."""
+    found = None
+    while trace is not None:
+        owners = _OWNERS.get(trace.tb_frame.f_code.co_filename)
+        if owners is not None:
+            found = owners[trace.tb_lineno - 1] or found
+        trace = trace.tb_next
+    return found
+
+
+def _emit(text: _Text, env: dict[str, Any], program: Program, step: Step) -> None:
+    handler, instr = step.handler, step.instr
+    index = instr.index
+    if handler.target is not None:
+        _emit_branch(text, step)
+        return
+    if handler.ends:
+        _emit_exit(text, step)
+        return
+    env.update(handler.env)
+    depth = 1
+    if instr.guard is not None:
+        text.add(index, f"p = R[{instr.guard.slot}]{' ^ True' if instr.guard_negated else ''}")
+        text.add(index, "if p.__class__ is ndarray: p = settle(g, p)")
+        if step.starts_block:
+            text.add(index, f"if p.__class__ is ndarray: return split_guard(g, p, {index})")
+        text.add(index, "if p is True:")
+        depth = 2
+    if handler.meet is not None:
+        env[f"m{index}"] = handler.meet
+        check = f"g.warp.split and m{index}(g) & g.warp.live & ~g.mask"
+        text.add(index, f"if {check}: return meet(g, {index})", depth=depth)
+    if handler.source:
+        text.add(index, *handler.source, depth=depth)
+    else:
+        env[f"h{index}"] = handler.run
+        if handler.blocking:
+            text.add(index, f"w = h{index}(g)", depth=depth)
+            text.add(index, f"if w is not None: return park(g, {index}, w)", depth=depth)
+        else:
+            text.add(index, f"h{index}(g)", depth=depth)
+    if instr.guard is not None and not step.starts_block:
+        env[f"masked{index}"] = _masked(program, step)
+        text.add(index, f"elif p is not False: masked{index}(g, p)")
+
+
+def _emit_branch(text: _Text, step: Step) -> None:
+    instr, target = step.instr, step.handler.target
+    after = instr.index + 1
+    if instr.guard is None:
+        text.add(instr.index, f"return {target}")
+        return
+    yes, no = (after, target) if instr.guard_negated else (target, after)
+    text.add(
+        instr.index,
+        f"p = R[{instr.guard.slot}]",
+        f"if p is True: return {yes}",
+        f"if p is False: return {no}",
+        f"return diverge(g, p, {yes}, {no})",
+    )
+
+
+def _emit_exit(text: _Text, step: Step) -> None:
+    instr = step.instr
+    if instr.guard is None:
+        text.add(instr.index, "return leave(g)")
+        return
+    text.add(instr.index, f"p = R[{instr.guard.slot}]{' ^ True' if instr.guard_negated else ''}")
+    text.add(instr.index, "if p.__class__ is ndarray: p = settle(g, p)")
+    text.add(instr.index, f"if p.__class__ is ndarray: return split_guard(g, p, {instr.index})")
+    text.add(instr.index, "if p is True: return leave(g)")
+
+
+def _masked(program: Program, step: Step) -> Callable[[Group, Any], None]:
+    """Run an instruction for the lanes where the guard holds; the others keep their registers."""
+    run: Callable[[Group], Any]
+    if step.handler.source:
+        text = _Text()
+        text.add(step.instr.index, *step.handler.source)
+        run = _build(text, {**_COMMON, **step.handler.env}, program, f"guarded {step.instr.index}")
+    else:
+        assert step.handler.run is not None
+        run = step.handler.run
+    slots = sorted(step.writes)
+    bits = program.kernel.bits
+
+    def masked(g: Group, p: Any) -> None:
+        mask = int(np.packbits(p & g.flags, bitorder="little").view(np.uint32)[0])
+        part = Group(g.warp, mask, g.regs, g.pc, g.serial)
+        held = [g.regs[s] for s in slots]
+        run(part)
+        for slot, old in zip(slots, held, strict=True):
+            g.regs[slot] = merge(part.flags, g.regs[slot], old, bits[slot])
+
+    return masked
+
+
+_COMMON: dict[str, Any] = {
+    "ndarray": np.ndarray,
+    "park": park,
+    "meet": meet,
+    "settle": settle,
+    "split_guard": split_guard,
+    "diverge": diverge,
+    "leave": leave,
+}

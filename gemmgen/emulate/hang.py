@@ -1,0 +1,81 @@
+"""The table that a hang prints: what each warp waits for and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gemmgen.emulate.errors import Hang
+from gemmgen.emulate.machine import Cluster, Group, Machine, lanes_text
+from gemmgen.emulate.mbarrier import MBarrier
+from gemmgen.emulate.program import Program
+
+_MOST_ROWS = 64
+
+
+def deadlock(machine: Machine, program: Program, resident: Sequence[Cluster]) -> Hang:
+    """E201: nothing can run and nothing is in flight."""
+    groups = _groups(resident)
+    finished = sum(1 for c in resident for cta in c.ctas for w in cta.warps if not w.live)
+    detail = f"{len(groups)} lane groups wait, nothing is in flight, {finished} warps have exited"
+    return Hang("E201", detail, _table(groups, machine, program))
+
+
+def livelock(machine: Machine, program: Program, resident: Sequence[Cluster]) -> Hang:
+    """E202: warps run, but nothing changes."""
+    groups = _groups(resident)
+    detail = (
+        f"no memory, barrier or asynchronous work has changed for "
+        f"{machine.settings.livelock_instructions} warp instructions"
+    )
+    return Hang("E202", detail, _table(groups, machine, program))
+
+
+def _groups(resident: Sequence[Cluster]) -> list[Group]:
+    return [g for c in resident for cta in c.ctas for w in cta.warps for g in w.groups]
+
+
+def _table(groups: Sequence[Group], machine: Machine, program: Program) -> str:
+    rows = [("CTA", "warp", "lanes", "PTX line", "source", "waits for", "state")]
+    rows += [_row(g, program) for g in groups[:_MOST_ROWS]]
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    if len(groups) > _MOST_ROWS:
+        lines.append(f"… and {len(groups) - _MOST_ROWS} more")
+    return "\n".join(lines)
+
+
+def _row(g: Group, program: Program) -> tuple[str, ...]:
+    place = program.kernel.instrs[g.pc].place
+    waits, state = _reason(g)
+    x, y, z = g.cta.ctaid
+    rank = f" rank {g.cta.rank}" if len(g.cta.cluster.ctas) > 1 else ""
+    lanes = "all" if g.mask == g.warp.live else lanes_text(g.mask).removeprefix("lanes ")
+    return (
+        f"({x},{y},{z}){rank}",
+        str(g.warp.index),
+        lanes,
+        f"{place.ptx_line}: {place.ptx_text}",
+        place.source or "-",
+        waits,
+        state,
+    )
+
+
+def _reason(g: Group) -> tuple[str, str]:
+    wait = g.wait
+    if g.state == "meet":
+        return f"other lanes of its warp ({lanes_text(g.warp.live & ~g.mask)})", ""
+    if wait is None:
+        return "nothing (it can run)", ""
+    bar = wait.barrier
+    if isinstance(bar, MBarrier):
+        return f"{bar.label}, phase {wait.phase}", barrier_state(bar)
+    return wait.reason, ""
+
+
+def barrier_state(bar: MBarrier) -> str:
+    """`in phase 1: 1 of 1 arrivals and 32768 tx bytes pending`."""
+    return (
+        f"in phase {bar.phase & 1} ({bar.phase} completed): "
+        f"{bar.pending} of {bar.count} arrivals and {bar.tx} tx bytes pending"
+    )
