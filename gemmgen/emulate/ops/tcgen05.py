@@ -34,6 +34,7 @@ _COLLECTOR = tuple(
     f"collector::a::{use}" for use in ("fill", "use", "lastuse", "discard")
 )  # a hint for operand reuse
 _LAST_MMA = "tcgen05_last"
+_NO_WARP = 1 << 30  # reads like no warp of the CTA, so every warp's stores count
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +129,12 @@ def _check(issued: Mma) -> None:
     columns = issued.columns
     for cta in issued.ctas:
         memory = tensor_memory(cta)
-        memory.check_owned(columns.start, columns.stop - columns.start, "tcgen05.mma's D")
+        width = columns.stop - columns.start
+        memory.check_owned(columns.start, width, "tcgen05.mma's D")
+        memory.check_waited(columns.start, width, "tcgen05.mma's D")
         if issued.a_in_tmem:
             memory.check_owned(issued.a & 0xFFFF, K_BYTES // 4, "tcgen05.mma's A")
+            memory.check_waited(issued.a & 0xFFFF, K_BYTES // 4, "tcgen05.mma's A", _NO_WARP)
         else:
             a = decode_tcgen05(issued.a)
             operand_at(cta, a, "A", shape.m // group, shape.a_mn_major, shape.a)

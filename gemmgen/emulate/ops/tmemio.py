@@ -1,7 +1,8 @@
 """tcgen05.ld, st, their waits, and the tcgen05 fences.
 
-PTX ISA "Tensor Memory Data Movement Instructions". Loads and stores take effect when issued. A warp
-reaches the 32 lanes from `32 * (warp % 4)`.
+PTX ISA "Tensor Memory Data Movement Instructions". Loads and stores take effect when issued, and
+count as unfinished until the warp waits for them. A warp reaches the 32 lanes from
+`32 * (warp % 4)`.
 """
 
 from __future__ import annotations
@@ -63,7 +64,17 @@ def _place(g: Group, access: _Access, address: int, what: str) -> tuple[TensorMe
     memory = tensor_memory(g.cta)
     memory.check_owned(column, access.columns, what)
     memory.check_settled(column, access.columns, what)
+    memory.check_waited(column, access.columns, what, g.warp.index)
     return memory, lane, column
+
+
+def _waits(d: Decoder, what: str) -> bool:
+    """Whether the kernel waits for this kind of access anywhere.
+
+    A kernel without any wait relies on the register dependencies that ptxas inserts, as CUTLASS's
+    tutorial kernels do; its loads then count as done when issued.
+    """
+    return any(i.opcode.startswith(f"tcgen05.wait::{what}") for i in d.kernel.instrs)
 
 
 @op("tcgen05.ld")
@@ -75,6 +86,7 @@ def load(d: Decoder) -> Handler:
     _check_registers(d, access, len(slots))
     lanes, columns = register_cells(access.shape, access.repeat, access.packed, access.split)
     straight = access.shape == "32x32b" and not access.packed
+    waits = _waits(d, "ld")
 
     def run(g: Group) -> None:
         memory, lane, column = _place(g, access, address(g), "tcgen05.ld")
@@ -89,6 +101,8 @@ def load(d: Decoder) -> Handler:
         registers = g.regs
         for slot, row in zip(slots, block, strict=True):
             registers[slot] = row
+        if waits:
+            _begin(g, memory, "tcgen05.ld", column, access.columns)
 
     return d.collective(run)
 
@@ -103,6 +117,8 @@ def store(d: Decoder) -> Handler:
     _check_registers(d, access, len(values))
     lanes, columns = register_cells(access.shape, access.repeat, access.packed, access.split)
 
+    waits = _waits(d, "st")
+
     def run(g: Group) -> None:
         memory, lane, column = _place(g, access, address(g), "tcgen05.st")
         block = np.stack([spread(value(g), 32) for value in values])
@@ -112,6 +128,8 @@ def store(d: Decoder) -> Handler:
         for first in {0, access.split}:
             width = access.columns - access.split
             memory.mark_written(lane, access.lanes, column + first, width)
+        if waits:
+            _begin(g, memory, "tcgen05.st", column, access.columns)
 
     return d.collective(run)
 
@@ -130,11 +148,22 @@ def _check_registers(d: Decoder, access: _Access, registers: int) -> None:
         raise d.unknown(f"list of {registers} registers ({needed} expected)")
 
 
+def _begin(g: Group, memory: TensorMemory, opcode: str, column: int, columns: int) -> None:
+    memory.unwaited.setdefault(g.warp.index, []).append((opcode, column, columns))
+
+
 @op("tcgen05.wait::ld", "tcgen05.wait::st")
 def wait(d: Decoder) -> Handler:
-    """Loads and stores have taken effect already."""
+    """The warp's loads (or stores) so far are done; other operations may use the columns."""
     d.allow("sync", "aligned")
-    return d.collective(_nothing)
+    opcode = "tcgen05.ld" if d.base.endswith("ld") else "tcgen05.st"
+
+    def run(g: Group) -> None:
+        unwaited = tensor_memory(g.cta).unwaited
+        left = [access for access in unwaited.get(g.warp.index, ()) if access[0] != opcode]
+        unwaited[g.warp.index] = left
+
+    return d.collective(run)
 
 
 @op("tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thread_sync")

@@ -32,6 +32,8 @@ class TensorMemory:
         self.allocations: dict[int, int] = {}
         """First column -> number of columns."""
         self.relinquished = False
+        self.unwaited: dict[int, list[tuple[str, int, int]]] = {}
+        """Warp -> its loads and stores without a wait yet: opcode, first column, columns."""
 
     def find_free(self, columns: int, *others: TensorMemory) -> int | None:
         """Return the lowest first column at which `columns` are free here and in `others`.
@@ -95,6 +97,23 @@ class TensorMemory:
                 f"{what} uses tensor memory columns {first} to {first + columns - 1} before the "
                 f"MMA that writes them has completed",
             )
+
+    def check_waited(self, first: int, columns: int, what: str, warp: int = -1) -> None:
+        """Raise E243 when another warp's load or store of one of the columns has no wait yet.
+
+        Two loads do not disturb each other: with `warp` given, only other warps' stores count.
+        """
+        for other, accesses in self.unwaited.items():
+            for opcode, start, width in accesses:
+                if start >= first + columns or first >= start + width or other == warp:
+                    continue
+                if warp < 0 or opcode == "tcgen05.st":
+                    raise fault(
+                        "E243",
+                        f"{what} uses tensor memory columns {first} to {first + columns - 1} while "
+                        f"{opcode} of warp {other} (columns {start} to {start + width - 1}) has "
+                        "not been waited for",
+                    )
 
     def check_written(self, lane: int, lanes: int, first: int, columns: int, what: str) -> None:
         """Raise E244 unless lanes and columns have all been written."""

@@ -78,3 +78,15 @@ def test_cells_count_as_unwritten_until_written_and_after_reallocation() -> None
     memory.allocate(0, 32)
     assert code(memory.check_written, 32, 32, 4, 8, "load") == "E244"
     assert np.isnan(memory.data[32, 4:12].view(np.float32)).all()
+
+
+def test_columns_are_busy_until_the_warp_that_uses_them_waits() -> None:
+    memory = TensorMemory()
+    memory.unwaited[4] = [("tcgen05.ld", 0, 32)]
+    memory.unwaited[5] = [("tcgen05.st", 64, 32)]
+    assert code(memory.check_waited, 31, 4, "mma") == "E243"
+    assert code(memory.check_waited, 60, 8, "mma") == "E243"
+    memory.check_waited(32, 32, "mma")
+    memory.check_waited(0, 32, "tcgen05.ld", 6)
+    assert code(memory.check_waited, 64, 1, "tcgen05.ld", 6) == "E243"
+    memory.check_waited(64, 1, "tcgen05.ld", 5)
