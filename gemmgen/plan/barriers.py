@@ -236,15 +236,15 @@ def _tx(barrier: Barrier, copies: tuple[Copy, ...], g: Geometry) -> tuple[Sum | 
 
 def _who(barrier: Barrier, arrives: tuple[ArrivePlan, ...], g: Geometry) -> str:
     words = {
-        ArriveHow.TX: "{by} arms it with the bytes of its stage",
-        ArriveHow.COMMIT: "tcgen05.commit by {by}",
-        ArriveHow.THREAD: "one thread of {by}",
+        ArriveHow.TX: "{by}: expect_tx, TMA bytes",
+        ArriveHow.COMMIT: "{by}: tcgen05.commit",
+        ArriveHow.THREAD: "{by}: one thread",
     }
     reach = {
         ArriveTo.SELF: "",
-        ArriveTo.LEADER: " on the leader CTA" if g.is_pair else "",
-        ArriveTo.PAIR: " to both CTAs of the pair" if g.is_pair else "",
-        ArriveTo.SHARERS: " to every CTA of its row and column",
+        ArriveTo.LEADER: ", on the leader" if g.is_pair else "",
+        ArriveTo.PAIR: " to both CTAs" if g.is_pair else "",
+        ArriveTo.SHARERS: " to its row and column",
     }
     parts = [words[a.how].format(by=a.by.value) + reach[a.to] for a in arrives]
     return "; ".join(parts)

@@ -1,0 +1,45 @@
+"""What several commands share: finding specs, and talking to people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gemmgen.files import project_root
+from gemmgen.spec.find import all_specs, find_spec
+from gemmgen.terms import Finding, GemmgenError
+
+
+def root_folder() -> Path:
+    """The project around the current folder.
+
+    Raises:
+        GemmgenError: T401, there is no ``specs`` folder at or above the current one.
+    """
+    root = project_root(Path.cwd())
+    if root is None:
+        raise GemmgenError(
+            [
+                Finding(
+                    code="T401",
+                    title="no specs/ folder here or in any folder above",
+                    help="run gemmgen inside a project, or name the spec by its path",
+                )
+            ]
+        )
+    return root
+
+
+def spec_paths(names: tuple[str, ...], everything: bool) -> list[Path]:
+    """Paths of the named specs, or of all of them.
+
+    Raises:
+        click.UsageError: neither or both were asked for.
+        GemmgenError: a name that is no spec.
+    """
+    if everything == bool(names):
+        raise click.UsageError("name one or more specs, or give --all")
+    if everything:
+        return all_specs(root_folder())
+    return [find_spec(name, project_root(Path.cwd()) or Path()) for name in names]

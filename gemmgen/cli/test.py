@@ -1,0 +1,169 @@
+"""`gemmgen test`: compile, run, compare with torch."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gemmgen.records import CaseRecord, TestRecord, write_records
+
+if TYPE_CHECKING:
+    from gemmgen.run.verify import Options
+
+WHERE = {
+    "emulate": "in the emulator",
+    "gpu": "on the GPU",
+    "none": "nowhere: compiled only",
+}
+
+
+class Shape(click.ParamType[tuple[int, int, int]]):
+    """M,N,K as three positive integers."""
+
+    name = "M,N,K"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int, int]:
+        parts = str(value).replace("x", ",").split(",")
+        if len(parts) != 3 or not all(p.strip().isdecimal() for p in parts):
+            self.fail(f"{value!r} is not M,N,K, for instance 256,512,192", param, ctx)
+        m, n, k = (int(p) for p in parts)
+        return m, n, k
+
+
+@click.command("test")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--shape", "shapes", multiple=True, type=Shape(), help="Run this shape; repeatable.")
+@click.option(
+    "--runner",
+    type=click.Choice(["auto", "emulate", "gpu", "none"]),
+    default="auto",
+    show_default=True,
+    help="Where to run; auto takes a matching GPU, else the emulator; none only compiles.",
+)
+@click.option(
+    "--timing",
+    type=click.Choice(["lazy", "eager", "random"]),
+    default="lazy",
+    show_default=True,
+    help="When asynchronous work completes in the emulator.",
+)
+@click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
+@click.option("--sm-count", default=8, show_default=True, help="SMs of the emulated device.")
+@click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
+@click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
+@click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write records here.")
+def command(
+    paths: tuple[Path, ...],
+    shapes: tuple[tuple[int, int, int], ...],
+    runner: str,
+    timing: str,
+    seed: int,
+    sm_count: int,
+    jobs: int | None,
+    allow: tuple[str, ...],
+    json_path: Path | None,
+) -> None:
+    """Prove generated files (or hand-edited copies, or folders of them) against torch.
+
+    Exact small integers come first and must be equal; then random inputs, within a bound derived from K.
+    """
+    from gemmgen.emulate import Settings
+    from gemmgen.run.subject import find_kernels
+    from gemmgen.run.verify import Options
+
+    settings = Settings(timing=timing, seed=seed, sm_count=sm_count)
+    options = Options(runner, shapes, settings, allow)
+    start = time.perf_counter()
+    records = _run(find_kernels(paths), options, jobs)
+    records.sort(key=lambda record: record.file)
+    _report(records, time.perf_counter() - start)
+    if json_path is not None:
+        write_records(json_path, records)
+    if any(record.status not in ("passed", "compiled") for record in records):
+        sys.exit(1)
+
+
+def _run(paths: list[Path], options: Options, jobs: int | None) -> list[TestRecord]:
+    from gemmgen.run.many import verify_paths
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    records: list[TestRecord] = []
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        tasks = {str(p): progress.add_task(f"{p.name}: compiling", total=None) for p in paths}
+        for event in verify_paths(paths, options, jobs):
+            if isinstance(event, TestRecord):
+                records.append(event)
+                if not console.is_terminal:
+                    console.print(f"{event.status:9} {event.file}", highlight=False)
+                continue
+            file, case, total = event
+            name = Path(file).name
+            progress.update(
+                tasks[file], total=total, advance=int(case is not None), description=name
+            )
+            if case is not None and case.status == "failed":
+                console.print(_case_line(file, case), markup=False, highlight=False)
+    return records
+
+
+def _case_line(file: str, case: CaseRecord) -> str:
+    shape = "x".join(map(str, case.shape))
+    where = f"{case.numerics} {shape}, timing {case.timing}, seed {case.seed}"
+    return f"{case.status.upper()} {Path(file).name} {where}\n{case.message}"
+
+
+def _report(records: list[TestRecord], seconds: float) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("kernel", "regs", "spill B", "smem KiB", "TMEM cols", "cases", "max error"):
+        table.add_column(name, justify="left" if name == "kernel" else "right")
+    for name in ("runner", "time", "result"):
+        table.add_column(name)
+    for record in records:
+        table.add_row(*_row(record))
+    console = Console(soft_wrap=True, highlight=False)
+    console.print(table)
+    for record in records:
+        if record.message:
+            console.print(f"\n{record.message}", markup=False)
+        refused = [case for case in record.cases if case.status == "refused"]
+        for case in refused[:3]:
+            console.print(f"refused {case.shape}: {case.message}", markup=False)
+    passed = [record for record in records if record.status == "passed"]
+    where = ", ".join(sorted({WHERE[record.runner] for record in passed}))
+    words = f"verified {where}" if passed else "verified"
+    console.print(f"\n{len(passed)} of {len(records)} kernels {words} in {seconds:.1f} s")
+
+
+def _row(record: TestRecord) -> list[str]:
+    r = record.resources
+    errors = [case.max_error for case in record.cases if case.max_error is not None]
+    good = sum(case.status == "passed" for case in record.cases)
+    spills = r.get("spill_store_bytes", 0) + r.get("spill_load_bytes", 0)
+    smem = r.get("dynamic_smem_bytes", 0) + r.get("static_smem_bytes", 0)
+    return [
+        Path(record.file).name,
+        str(r.get("registers", "")),
+        str(spills) if r else "",
+        f"{smem / 1024:.1f}" if r else "",
+        str(r.get("tmem_columns", "")),
+        f"{good}/{len(record.cases)}",
+        f"{max(errors):.2g}" if errors else "",
+        record.runner,
+        f"{sum(case.seconds for case in record.cases):.1f} s",
+        record.status,
+    ]

@@ -1,0 +1,43 @@
+"""What a generated file asserts about its own constants, so that a hand edit cannot go wrong silently."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gemmgen.plan.make import Plan
+from gemmgen.plan.values import grouped
+from gemmgen.terms import Swizzle
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """A condition over the module constants, and what it means when it fails."""
+
+    code: str
+    message: str
+
+
+def plan_asserts(plan: Plan) -> tuple[Assertion, ...]:
+    """The assertions of the generated file, in the order of the constants that they use."""
+    return tuple(_asserts(plan))
+
+
+def _asserts(plan: Plan) -> Iterator[Assertion]:
+    g, size = plan.geometry, plan.a.dtype.nbytes
+    swizzle = plan.spec.smem.swizzle
+    if g.k_blocks == 1:
+        yield Assertion("TILE_K == MMA_K", "one MMA a k_tile")
+    if swizzle is not Swizzle.NONE:
+        span = swizzle.span_bytes
+        row = f"{span // size} {plan.a.dtype.value} values"
+        message = f"the {span}-byte swizzle needs rows of {row}"
+        yield Assertion(f"TILE_K * {size} == {span}", message)
+    held = "AB_BYTES // 2" if g.is_pair else "AB_BYTES"
+    stages = " * AB_STAGES" if plan.spec.pipeline.ab_stages > 1 else ""
+    total = f"{held}{stages} + {grouped(plan.smem.head_bytes)} <= {grouped(plan.smem.limit)}"
+    yield Assertion(total, "the A and B buffers must fit in shared memory")
+    if plan.tmem is not None:
+        slots = "ACC_STAGES * " if plan.spec.pipeline.acc_stages > 1 else ""
+        code = f"{slots}TILE_N <= TMEM_COLUMNS <= {plan.tmem.limit}"
+        yield Assertion(code, "the accumulator must fit in tensor memory")

@@ -1,0 +1,300 @@
+"""Plan -> the words that templates print: names, expressions, aligned lines. No choice of code is made here."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+
+from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose
+from gemmgen.plan.asserts import plan_asserts
+from gemmgen.terms import ArriveHow, ArriveTo, Dtype, MainloopKind, Ring, Swizzle
+
+DSL_TYPE = {
+    Dtype.F16: "cutlass.Float16",
+    Dtype.BF16: "cutlass.BFloat16",
+    Dtype.F32: "cutlass.Float32",
+}
+WIDTH = 96
+SWIZZLE_BITS = {Swizzle.NONE: 0, Swizzle.B32: 1, Swizzle.B64: 2, Swizzle.B128: 3}
+
+
+@dataclass(frozen=True)
+class BarrierWords:
+    """A barrier as templates speak of it.
+
+    Attributes:
+        name: variable and field name.
+        arrivals_code: count to initialise it with.
+        who: what arrives, for the comment of its init.
+        commit_arguments: what follows the barrier in a commit.
+        commit_note: what the commit does, for a comment.
+    """
+
+    name: str
+    arrivals_code: str
+    who: str
+    commit_arguments: str
+    commit_note: str
+
+
+@dataclass(frozen=True)
+class InitRing:
+    """Barriers that are initialised in one loop over `index`, or one by one where it is empty."""
+
+    index: str
+    depth_code: str
+    barriers: tuple[BarrierWords, ...]
+
+
+@dataclass(frozen=True)
+class CopyWords:
+    """A load as templates speak of it."""
+
+    rows: str
+    slices_code: str
+    slice_index: str
+    mask_argument: str
+
+
+def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
+    """Every name that the partials may use, besides ``plan``."""
+    spec, g = plan.spec, plan.geometry
+    context: dict[str, Any] = {
+        "slots_text": _slots_lines(slots),
+        "doc": _doc(plan),
+        "constants": _constant_lines(plan),
+        "asserts": plan_asserts(plan),
+        "barrier_map": _barrier_map(plan),
+        "barrier_notes": _barrier_notes(plan),
+        "storage": _storage(plan),
+        "init_rings": _init_rings(plan),
+        "masks": _masks(plan),
+        "roles": {role.role.value: role.code for role in plan.roles},
+        "copy_a": _copy_words(plan, plan.a),
+        "copy_b": _copy_words(plan, plan.b),
+        "ab_type": DSL_TYPE[spec.problem.a.dtype],
+        "acc_type": DSL_TYPE[spec.problem.acc_dtype],
+        "d_type": DSL_TYPE[spec.problem.d.dtype],
+        "cta_group": "tcgen05.CtaGroup.TWO" if g.is_pair else "tcgen05.CtaGroup.ONE",
+        "tma_group": "tcgen05.CtaGroup.TWO" if g.is_pair else "",
+        "swizzle": _swizzle(plan),
+        "smem_layout_type": _layout_type(plan),
+        "epilogue_barrier": plan.epilogue.named_barrier,
+        "launch": _launch(plan),
+        "problem_rules": _problem_rules(plan),
+        "m_step": plan.problem.m_multiple.text,
+        "n_step": plan.problem.n_multiple.text,
+        "cluster_size_code": "CLUSTER_M * CLUSTER_N" if g.cluster_size > 1 else "1",
+        **_names(plan),
+    }
+    for purpose, name in _PURPOSE_NAMES.items():
+        barrier = plan.barrier(purpose)
+        if barrier is not None:
+            context[name] = _barrier_words(plan, barrier)
+    return context
+
+
+_PURPOSE_NAMES = {
+    Purpose.AB_FULL: "full",
+    Purpose.AB_EMPTY: "empty",
+    Purpose.ACC_FULL: "acc_full",
+    Purpose.ACC_EMPTY: "acc_empty",
+    Purpose.MMA_DONE: "mma_done",
+}
+
+
+def _slots_lines(slots: dict[str, str]) -> list[str]:
+    """Which partial stands in which slot, several a line."""
+    words = [f"{slot}={partial.removesuffix('.j2')}" for slot, partial in slots.items()]
+    return textwrap.wrap(" ".join(words), WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+def _names(plan: Plan) -> dict[str, str]:
+    """Expressions that differ between a kernel of one tile a CTA and a persistent one."""
+    persistent = plan.persistent
+    serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
+    shape = "(MMA, 1, K_BLOCKS" if plan.geometry.k_blocks > 1 else "(MMA, 1, 1"
+    return {
+        "acc": "acc" if persistent else "tCtAcc",
+        "acc_rows": "TILE_M",
+        "acc_columns": "TILE_N",
+        "a_tile": "a_tile" if persistent else "tAgA",
+        "b_tile": "b_tile" if persistent else "tBgB",
+        "stage_index": "" if serial else ", stage",
+        "slot_index": ", slot" if persistent else "",
+        "slot_offset": " + slot" if persistent else "",
+        "d_chunk": "[None, chunk]" if persistent else "",
+        "d_reshape": ".reshape(EPI_N)" if persistent else "",
+        "descriptor_shape": shape + (")" if serial else ", AB_STAGES)"),
+    }
+
+
+def _doc(plan: Plan) -> dict[str, str]:
+    lineage = plan.spec.lineage
+    what = _paragraph(lineage.what)
+    if lineage.predecessor:
+        what = _paragraph(f"Against {lineage.predecessor}: {lineage.what}")
+    return {"title": plan.spec.title + ".", "what": what, "why": _paragraph(lineage.why)}
+
+
+def _paragraph(text: str) -> str:
+    return textwrap.fill(" ".join(text.split()), WIDTH, break_on_hyphens=False)
+
+
+def _constant_lines(plan: Plan) -> list[str]:
+    return [
+        f"{line.statement}  # {line.note}" if line.note else line.statement
+        for line in plan.constants
+    ]
+
+
+def _slots_text(barrier: BarrierPlan) -> str:
+    return f"{barrier.name}[{barrier.depth}]" if barrier.depth > 1 else barrier.name
+
+
+def _barrier_map(plan: Plan) -> list[str]:
+    names = [_slots_text(barrier) for barrier in plan.barriers]
+    whos = [f"{barrier.who} ({barrier.arrivals.value})" for barrier in plan.barriers]
+    waits = [
+        ", ".join(f"{wait.role.value}, {wait.first_phase}" for wait in barrier.waits)
+        + (": pre-armed" if barrier.pre_armed else "")
+        for barrier in plan.barriers
+    ]
+    left, middle = max(12, *map(len, names)), max(42, *map(len, whos))
+    return [
+        f"{name:{left}}  {who:{middle}} -> {wait}"
+        for name, who, wait in zip(names, whos, waits, strict=True)
+    ]
+
+
+def _barrier_notes(plan: Plan) -> list[str]:
+    notes = []
+    named, released = plan.epilogue.named_barrier, plan.barrier(Purpose.ACC_EMPTY)
+    if named is not None and released is not None:
+        notes.append(
+            f"{named.name} gathers the epilogue warps of a CTA before its one arrive on "
+            f"{released.name}."
+        )
+    if plan.persistent:
+        notes.append("Phases run on across tiles: a barrier knows laps of its ring, not tiles.")
+    return notes
+
+
+def _storage(plan: Plan) -> dict[str, Any]:
+    fields = plan.smem.fields
+    operands = [field for field in fields if field.kind is FieldKind.OPERAND]
+    align = max(field.align for field in operands)
+    swizzled = plan.spec.smem.swizzle is not Swizzle.NONE
+    span = plan.spec.smem.swizzle.span_bytes
+    note = f"{align}-byte alignment: the swizzle repeats every 8 rows of {span} bytes."
+    barriers = [
+        {"name": field.name, "count_code": field.count_code if field.count > 1 else "1"}
+        for field in fields
+        if field.kind is FieldKind.BARRIERS
+    ]
+    return {
+        "barriers": barriers,
+        "operands": operands,
+        "align": align,
+        "note": note if swizzled else "",
+    }
+
+
+def _init_rings(plan: Plan) -> list[InitRing]:
+    """Barriers grouped by ring, in spec order; barriers of one slot are initialised one by one."""
+    serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
+    index = {Ring.AB: "" if serial else "stage", Ring.ACC: "slot", Ring.SINGLE: ""}
+    rings: dict[Ring, list[BarrierPlan]] = {}
+    for barrier in plan.barriers:
+        rings.setdefault(barrier.ring, []).append(barrier)
+    return [
+        InitRing(
+            index[ring],
+            barriers[0].depth_code,
+            tuple(_barrier_words(plan, barrier) for barrier in barriers),
+        )
+        for ring, barriers in rings.items()
+    ]
+
+
+def _barrier_words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
+    how = {arrive.how for arrive in barrier.arrives}
+    if ArriveHow.TX in how:
+        who = "the expect_tx of a load"
+    elif ArriveHow.THREAD in how:
+        who = "one arrive a CTA" if barrier.arrivals.value > 1 else "one arrive"
+    else:
+        who = "a commit" if barrier.arrivals.value == 1 else "commits"
+    arguments, note = "", "Arrives once these MMAs have read the stage."
+    if barrier.mask is not None:
+        group = ", tcgen05.CtaGroup.TWO" if plan.geometry.is_pair else ""
+        arguments = f", {barrier.mask.code}{group}"
+        note = f"Arrives, once these MMAs have read the stage, at {_REACH[barrier.arrives[0].to]}."
+    return BarrierWords(barrier.name, barrier.arrivals_code, who, arguments, note)
+
+
+_REACH = {
+    ArriveTo.SELF: "this CTA",
+    ArriveTo.LEADER: "the leader",
+    ArriveTo.PAIR: "both CTAs",
+    ArriveTo.SHARERS: "all that multicast into it",
+}
+
+
+def _masks(plan: Plan) -> list[Any]:
+    return [copy.mask for copy in plan.copies if copy.mask is not None]
+
+
+def _copy_words(plan: Plan, copy: Copy) -> CopyWords:
+    is_a = copy.name == "A"
+    sharers = "CLUSTER_N" if is_a else "CLUSTER_M"
+    return CopyWords(
+        rows=copy.rows_code,
+        slices_code=sharers if copy.slices > 1 else "1",
+        slice_index=copy.slice_index or "0",
+        mask_argument=f", mcast_mask={copy.mask.name}" if copy.mask else "",
+    )
+
+
+def _swizzle(plan: Plan) -> dict[str, Any]:
+    swizzle = plan.spec.smem.swizzle
+    rule = {Swizzle.B128: "c ^ r % 8", Swizzle.B64: "c ^ r // 2 % 4", Swizzle.B32: "c ^ r // 4 % 2"}
+    return {
+        "span": swizzle.span_bytes,
+        "bits": SWIZZLE_BITS[swizzle],
+        "rule": rule.get(swizzle, "c"),
+    }
+
+
+def _layout_type(plan: Plan) -> str:
+    plain = plan.spec.smem.swizzle is Swizzle.NONE
+    return "cute.Layout" if plain else "cute.ComposedLayout"
+
+
+def _launch(plan: Plan) -> dict[str, Any]:
+    kinds = {"max_active_clusters": "cutlass.Int32", "stream": "cuda.CUstream"}
+    grid = f"({', '.join(plan.launch.grid_code)})"
+    if plan.launch.grid is GridKind.PERSISTENT:
+        size = "CLUSTER_M * " if plan.geometry.cluster_size > 1 else ""
+        tiles = "(m // MMA_M) * (n // MMA_N)"
+        grid = f"({size}cutlass.min({tiles}, max_active_clusters), 1, 1)"
+    cluster = "(CLUSTER_M, CLUSTER_N, 1)" if plan.geometry.cluster_size > 1 else ""
+    parameters = [f"{name}: {kinds[name]}" for name in plan.launch.parameters]
+    return {"grid": grid, "cluster": cluster, "parameters": parameters}
+
+
+def _problem_rules(plan: Plan) -> list[dict[str, str]]:
+    rules = plan.problem
+    out: list[dict[str, str]] = []
+    if plan.launch.grid is GridKind.TILES:
+        message = 'f"N = {n}: at most 65_535 tiles along N fit in a grid"'
+        out.append({"code": "n // TILE_N > 65_535", "message": message})
+    if rules.k_exact is not None:
+        message = 'f"K = {k}: this kernel has no loop, K must be {TILE_K}"'
+        out.append({"code": "k != TILE_K", "message": message})
+    else:
+        step = rules.k_multiple
+        message = f'f"K = {{k}}: TMA needs rows of a multiple of 16 bytes, K % {step} == 0"'
+        out.append({"code": f"k % {step}", "message": message})
+    return out

@@ -1,0 +1,87 @@
+"""Spec file -> checked plan -> generated file: what `gemmgen render` does, as functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gemmgen.check import check_spec
+from gemmgen.files import project_root, write_atomic
+from gemmgen.plan import Plan, make_plan
+from gemmgen.render.engine import render
+from gemmgen.spec import load_spec
+from gemmgen.terms import GemmgenError
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A rendered kernel and where it belongs.
+
+    Attributes:
+        spec_path: the spec it came from.
+        target: the generated file.
+        source: its text.
+        current: whether `target` holds exactly `source` now.
+    """
+
+    spec_path: Path
+    target: Path
+    plan: Plan
+    source: str
+
+    @property
+    def current(self) -> bool:
+        return self.target.is_file() and self.target.read_bytes() == self.source.encode("utf-8")
+
+    def write(self) -> None:
+        """Write the generated file, unless it is current."""
+        if not self.current:
+            write_atomic(self.target, self.source)
+
+
+def checked_plan(spec_path: Path, *, allow: frozenset[str] = frozenset()) -> Plan:
+    """Load, check and plan one spec.
+
+    Args:
+        allow: finding codes to let pass, by name.
+
+    Raises:
+        GemmgenError: everything wrong with the spec, all at once.
+    """
+    findings = [f for f in check_spec(spec_path) if f.code not in allow]
+    if findings:
+        raise GemmgenError(findings)
+    return make_plan(load_spec(spec_path))
+
+
+def generate(
+    spec_path: Path,
+    *,
+    target: Path | None = None,
+    templates: Path | None = None,
+    allow: frozenset[str] = frozenset(),
+) -> Generated:
+    """Render one spec; nothing is written until `Generated.write`.
+
+    Args:
+        target: file to write; by default ``generated/`` beside ``specs/``, same folder, same stem.
+        templates: another folder of templates.
+        allow: finding codes to let pass, by name.
+
+    Raises:
+        GemmgenError: the spec is refused, or the templates are at fault.
+    """
+    plan = checked_plan(spec_path, allow=allow)
+    shown, default = _places(spec_path, plan.spec.name)
+    source = render(plan, spec_path=shown, templates=templates)
+    return Generated(spec_path, target or default, plan, source)
+
+
+def _places(spec_path: Path, name: str) -> tuple[str, Path]:
+    """Path of the spec as the header shows it, and the default target."""
+    root = project_root(spec_path.parent)
+    if root is not None and spec_path.resolve().is_relative_to(root / "specs"):
+        relative = spec_path.resolve().relative_to(root)
+        inside = relative.relative_to("specs").parent
+        return relative.as_posix(), root / "generated" / inside / f"{name}.py"
+    return f"{name}.toml", Path("generated") / f"{name}.py"

@@ -1,0 +1,98 @@
+"""A generated file (or a hand-edited copy) and the plan behind it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gemmgen.files import project_root
+from gemmgen.plan import Plan, make_plan
+from gemmgen.spec import load_spec
+from gemmgen.terms import Finding, GemmgenError
+
+_FIELD = re.compile(r"^# (?P<key>spec|digest): (?P<value>\S+)$")
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What `gemmgen test` works on.
+
+    Attributes:
+        path: the Python file.
+        spec: path of its spec as its header shows it.
+        digest: digest of the resolved spec that it was rendered from.
+        plan: the plan of that spec as it is now.
+    """
+
+    path: Path
+    spec: str
+    digest: str
+    plan: Plan
+
+
+def read_subject(path: Path) -> Subject:
+    """Read the header of `path` and load the spec that it names.
+
+    The spec is looked for from the file's own project, then from the current folder.
+
+    Raises:
+        GemmgenError: T402, no header; T403, the spec is not there; or what the spec itself is refused for.
+    """
+    fields = {}
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for _, line in zip(range(20), lines, strict=False):
+            if match := _FIELD.match(line.rstrip()):
+                fields[match["key"]] = match["value"]
+    if "spec" not in fields:
+        raise GemmgenError(
+            [
+                Finding(
+                    code="T402",
+                    title="not a generated file: no `# spec: …` line in its header",
+                    file=str(path),
+                    help="keep the header of the file that you copied, or render a spec",
+                )
+            ]
+        )
+    for root in (project_root(path.parent), project_root(Path.cwd())):
+        if root is not None and (root / fields["spec"]).is_file():
+            plan = make_plan(load_spec(root / fields["spec"]))
+            return Subject(path, fields["spec"], fields.get("digest", ""), plan)
+    raise GemmgenError(
+        [
+            Finding(
+                code="T403",
+                title=f"its spec {fields['spec']} is not there",
+                file=str(path),
+                help="run inside the project that has the spec, or keep the spec beside the copy",
+            )
+        ]
+    )
+
+
+def find_kernels(paths: tuple[Path, ...]) -> list[Path]:
+    """Generated files named by `paths`, folders walked, in order and without repeats.
+
+    Raises:
+        GemmgenError: T404, a path that is not there or a folder without any generated file.
+    """
+    found: dict[Path, None] = {}
+    findings = []
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*.py") if not p.name.startswith(("_", ".")))
+        else:
+            inside = [path] if path.is_file() else []
+        if not inside:
+            findings.append(
+                Finding(
+                    code="T404",
+                    title=f"no generated kernel at {path}",
+                    help="render one first: `gemmgen render --all`",
+                )
+            )
+        found.update(dict.fromkeys(inside))
+    if findings:
+        raise GemmgenError(findings)
+    return list(found)

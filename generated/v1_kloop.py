@@ -1,0 +1,262 @@
+# spec: specs/v1_kloop.toml
+# digest: sha256:c09c2f2f8410c65b3af0e84850aeeab07a85e618b6019a5543b423b4156bc778
+# partials:
+#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
+#   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_plain
+#   allocate=sm100/allocate_cta init=sm100/init mainloop=sm100/mainloop_serial
+#   partition=sm100/partition_cta tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
+#   issue=sm100/issue_one epilogue=sm100/epilogue_tile tmem_load=sm100/tmem_load_single
+#   registers=sm100/registers_one chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
+#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain
+#   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
+#   main_arguments=common/main_arguments
+"""D = A @ B.T: The K loop.
+
+Against v0_single_tile: a loop over K: load, wait, multiply, wait. The first MMA overwrites, the
+others add.
+
+The first general GEMM and the baseline of the ladder: nothing overlaps. Both barriers are
+reused on every step, so the phase that a wait names alternates 0, 1, 0, 1.
+"""
+
+import sys
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+from cutlass._mlir.dialects import nvvm
+from cutlass.cute.nvgpu import cpasync, tcgen05
+from cutlass.cute.runtime import from_dlpack
+
+# --- constants ---
+TILE_M, TILE_N, TILE_K = 128, 256, 16  # output tile of a CTA, step along K
+MMA_M, MMA_N, MMA_K = 128, 256, 16  # one tcgen05.mma
+AB_BYTES = (TILE_M + TILE_N) * TILE_K * 2  # (128 + 256) x 16 x 2 = 12_288
+EPI_N = 64  # accumulator columns that a thread reads at a time
+EPI_CHUNKS = TILE_N // EPI_N  # 256 / 64 = 4
+TMEM_COLUMNS = TILE_N  # one f32 accumulator of 256 columns
+TMEM_LANE = 1 << 16  # a TMEM address is lane << 16 | column
+THREADS = 128  # 4 warps
+MAINLOOP_WARP = 0
+
+assert TILE_K == MMA_K, "one MMA a k_tile"
+assert AB_BYTES + 128 <= 232_448, "the A and B buffers must fit in shared memory"
+assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+
+# --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
+#   ab_full       producer: expect_tx, TMA bytes (1)         -> mma, 0
+#   acc_full      mma: tcgen05.commit (1)                    -> producer, 0
+
+
+# --- storage: shared memory of one CTA ---
+@cute.struct
+class SharedStorage:
+    ab_full: cute.struct.MemRange[cutlass.Int64, 1]
+    acc_full: cute.struct.MemRange[cutlass.Int64, 1]
+    tmem_slot: cutlass.Int32  # where tcgen05.alloc leaves the TMEM address
+    a: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, TILE_M * TILE_K], 128]
+    b: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, TILE_N * TILE_K], 128]
+
+
+@cute.kernel
+def gemm_kernel(
+    tma_a: cute.CopyAtom,
+    mA: cute.Tensor,  # (M, K) in TMA coordinates
+    a_smem: cute.Layout,
+    tma_b: cute.CopyAtom,
+    mB: cute.Tensor,  # (N, K) in TMA coordinates
+    b_smem: cute.Layout,
+    mD: cute.Tensor,  # (M, N) in global memory
+):
+    # --- setup ---
+    thread_idx, _, _ = cute.arch.thread_idx()
+    warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    m_tile, n_tile, _ = cute.arch.block_idx()
+    k_tiles = cute.ceil_div(mA.shape[1], TILE_K)  # TMA fills what lies past K with zeros
+
+    smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=128))
+    ab_full = smem.ab_full.data_ptr()
+    acc_full = smem.acc_full.data_ptr()
+    sA = cute.make_tensor(smem.a.data_ptr(), a_smem)
+    sB = cute.make_tensor(smem.b.data_ptr(), b_smem)
+
+    if warp_idx == 0:
+        cpasync.prefetch_descriptor(tma_a)
+        cpasync.prefetch_descriptor(tma_b)
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_init(ab_full, 1)  # the expect_tx of a load
+            cute.arch.mbarrier_init(acc_full, 1)  # a commit
+        cute.arch.mbarrier_init_fence()  # TMA and the tensor core see the counts too
+        cute.arch.alloc_tmem(TMEM_COLUMNS, smem.tmem_slot)
+        cute.arch.relinquish_tmem_alloc_permit()
+    cute.arch.sync_threads()
+    tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
+
+    # --- mainloop: TMA load, then MMA into tensor memory, by one warp ---
+    if warp_idx == MAINLOOP_WARP:
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
+        tAsA, tAgA = cpasync.tma_partition(
+            tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
+        )
+        tBsB, tBgB = cpasync.tma_partition(
+            tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
+        )
+        tiled_mma = cute.make_tiled_mma(
+            tcgen05.MmaF16BF16Op(
+                cutlass.Float16,
+                cutlass.Float32,
+                (MMA_M, MMA_N, MMA_K),
+                tcgen05.CtaGroup.ONE,
+                tcgen05.OperandSource.SMEM,
+                tcgen05.OperandMajorMode.K,
+                tcgen05.OperandMajorMode.K,
+            )
+        )
+        # Shared-memory descriptors, (MMA, 1, 1)
+        tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
+        tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
+        acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
+        tCtAcc = cute.make_tensor(tmem, acc_layout)
+        phase = 0
+        for k_tile in cutlass.range(k_tiles, unroll=1):
+            with cute.arch.elect_one():
+                cute.arch.mbarrier_arrive_and_expect_tx(ab_full, AB_BYTES)
+            cute.copy(tma_a, tAgA[None, k_tile], tAsA, tma_bar_ptr=ab_full)
+            cute.copy(tma_b, tBgB[None, k_tile], tBsB, tma_bar_ptr=ab_full)
+            cute.arch.mbarrier_wait(ab_full, phase)
+            nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
+            # The first MMA of a tile overwrites the accumulator, the others add to it.
+            tiled_mma.set(tcgen05.Field.ACCUMULATE, k_tile != 0)
+            a_block = tCrA[None, None, 0]
+            b_block = tCrB[None, None, 0]
+            cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)
+            with cute.arch.elect_one():
+                tcgen05.commit(acc_full)
+            cute.arch.mbarrier_wait(acc_full, phase)  # the buffer may be loaded again
+            phase ^= 1  # both barriers are reused every k_tile
+    cute.arch.sync_threads()  # the mainloop warp has seen the last MMA done
+
+    # --- epilogue: tensor memory -> registers -> global memory ---
+    nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
+    # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
+    chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
+    tAcc = cute.make_tensor(tmem, chunk_layout)
+    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+    tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
+    tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
+    rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
+    rD = cute.make_rmem_tensor(EPI_N, cutlass.Float16)
+    gD = cute.local_tile(mD[m_tile * TILE_M + thread_idx, None], (EPI_N,), (None,))
+    for chunk in cutlass.range_constexpr(EPI_CHUNKS):
+        cute.copy(tmem_load, tAcc[None, None, None, chunk], rAcc)
+        cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
+        rD.store(rAcc.load().to(cutlass.Float16))
+        cute.autovec_copy(rD, gD[None, n_tile * EPI_CHUNKS + chunk])
+
+    # --- teardown ---
+    nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
+    cute.arch.sync_threads()  # every warp has read its lanes
+    nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
+    if warp_idx == 0:
+        cute.arch.dealloc_tmem(tmem, TMEM_COLUMNS)
+
+
+# --- host: launch ---
+# ptxas treats a kernel whose symbol contains "cutlass" differently.
+gemm_kernel.set_name_prefix("gemm_kernel", remove_cutlass_symbol=True, keep_mangled_name=False)
+
+
+@cute.jit
+def gemm(
+    a: cute.Tensor,
+    b: cute.Tensor,
+    d: cute.Tensor,
+    stream: cuda.CUstream,
+):
+    # Operand buffers, (row, k): 16-byte pieces, the rows of a piece back to back.
+    a_smem = cute.make_layout((TILE_M, (8, TILE_K // 8)), stride=(8, (1, 8 * TILE_M)))
+    b_smem = cute.make_layout((TILE_N, (8, TILE_K // 8)), stride=(8, (1, 8 * TILE_N)))
+    load_op = cpasync.CopyBulkTensorTileG2SOp()
+    tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
+    tma_b, mB = cpasync.make_tiled_tma_atom(load_op, b, b_smem, (TILE_N, TILE_K))
+    # D: 64-bit row stride, as offsets may pass 2^31; a multiple of 8 gives 16-byte stores.
+    m, n = d.shape
+    row_stride = cute.assume(cutlass.Int64(d.stride[0]), divby=8)
+    mD = cute.make_tensor(d.iterator, cute.make_layout((m, n), stride=(row_stride, 1)))
+    gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, mD).launch(
+        grid=(m // TILE_M, n // TILE_N, 1),
+        block=(THREADS, 1, 1),
+        smem=SharedStorage.size_in_bytes(),
+        stream=stream,
+    )
+
+
+class UnsupportedProblem(ValueError):
+    """A problem that this kernel would get wrong; the message names the rule."""
+
+
+def check_problem(a, b, d):
+    """Raise UnsupportedProblem, before any launch, unless D = A @ B.T is a problem for `gemm`."""
+    for name, t in (("A", a), ("B", b), ("D", d)):
+        if len(t.shape) != 2:
+            raise UnsupportedProblem(f"{name} has {len(t.shape)} dimensions: a matrix has 2")
+        if str(t.dtype).removeprefix("torch.") != "float16":
+            raise UnsupportedProblem(f"{name} is {t.dtype}: this kernel takes float16")
+    (m, k), n = a.shape, b.shape[0]
+    if b.shape[1] != k or tuple(d.shape) != (m, n):
+        shapes = ", ".join(str(tuple(t.shape)) for t in (a, b, d))
+        raise UnsupportedProblem(f"shapes {shapes}: expected A (M, K), B (N, K), D (M, N)")
+    if not 0 < min(m, n, k) <= max(m, n, k) < 2**31:
+        raise UnsupportedProblem(f"M, N, K = {m}, {n}, {k}: each must be in 1 ... 2^31 - 1")
+    m_step, n_step = TILE_M, TILE_N
+    if m % m_step or n % n_step:
+        raise UnsupportedProblem(f"M, N = {m}, {n}: must be multiples of {m_step}, {n_step}")
+    if n // TILE_N > 65_535:
+        raise UnsupportedProblem(f"N = {n}: at most 65_535 tiles along N fit in a grid")
+    if k % 8:
+        raise UnsupportedProblem(f"K = {k}: TMA needs rows of a multiple of 16 bytes, K % 8 == 0")
+    for name, t in (("A", a), ("B", b), ("D", d)):
+        row_stride, inner_stride = t.stride()
+        if inner_stride != 1:
+            raise UnsupportedProblem(
+                f"{name} has inner stride {inner_stride}: rows must be contiguous"
+            )
+        if row_stride < t.shape[1]:
+            raise UnsupportedProblem(
+                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+            )
+        if row_stride % 8 or t.data_ptr() % 16:
+            raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
+    if len({str(t.device) for t in (a, b, d)}) != 1:
+        raise UnsupportedProblem(
+            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
+        )
+
+
+def main(argv):
+    import torch
+
+    m, n, k = (int(size) for size in argv)
+    a = torch.randn(m, k, device="cuda", dtype=torch.float16)
+    b = torch.randn(n, k, device="cuda", dtype=torch.float16)
+    d = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float16)
+    check_problem(a, b, d)
+    stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
+    args = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in (a, b, d)]
+    args += [stream]
+    kernel = cute.compile(gemm, *args)
+    kernel(*args)
+    torch.testing.assert_close(d.float(), a.float() @ b.float().T, rtol=1e-3, atol=1e-2)
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(20):
+        kernel(*args)
+    end.record()
+    end.synchronize()
+    us = start.elapsed_time(end) * 1e3 / 20
+    print(f"{m} x {n} x {k}: {us:.1f} us, {2 * m * n * k / us / 1e6:.1f} TFLOP/s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
