@@ -17,6 +17,7 @@
 | C313 | the host function does not make exactly one launch |
 | C314 | the host function fails when called |
 | C315 | a shared library cannot be built |
+| C316 | ptxas serializes wgmma instructions |
 """
 
 from __future__ import annotations

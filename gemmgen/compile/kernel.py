@@ -51,11 +51,12 @@ class KernelUnderTest:
 
     Args:
         path: the file; it is read once.
-        allow: kinds of fault to let pass, of ``spill``, ``local``, ``setmaxnreg``, ``symbol``.
+        allow: kinds of fault to let pass: ``spill``, ``local``, ``setmaxnreg``, ``serialized``,
+            ``symbol``.
         arch: default: the file's own ``ARCH``, else sm_100a.
 
     Raises:
-        CompileError: C301 … C311, C313, C314.
+        CompileError: C301 … C311, C313, C314, C316.
     """
 
     compiled: Compiled

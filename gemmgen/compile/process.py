@@ -50,11 +50,11 @@ class Worker:
             process.stdin.flush()
             size = int.from_bytes(self._read(process, 8, deadline), "little")
             return pickle.loads(self._read(process, size, deadline))
+        except TimeoutError:  # an OSError too: must come first
+            raise self._failure(f"took longer than {time_limit:.0f} s") from None
         except (OSError, EOFError):
             status = process.wait()
             raise self._failure(f"died with status {status}") from None
-        except TimeoutError:
-            raise self._failure(f"took longer than {time_limit:.0f} s") from None
 
     def kill(self) -> None:
         """End the process for good; safe from another thread than the one that asks."""

@@ -8,15 +8,21 @@ cubin agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from gemmgen.compile.errors import failure
 from gemmgen.compile.launch import entry_names
 from gemmgen.terms import Finding
 
-SPILL, LOCAL, SETMAXNREG, SYMBOL = "spill", "local", "setmaxnreg", "symbol"
-ALLOWABLE = frozenset({SPILL, LOCAL, SETMAXNREG, SYMBOL})
+SPILL, LOCAL, SETMAXNREG, SERIALIZED, SYMBOL = (
+    "spill",
+    "local",
+    "setmaxnreg",
+    "serialized",
+    "symbol",
+)
+ALLOWABLE = frozenset({SPILL, LOCAL, SETMAXNREG, SERIALIZED, SYMBOL})
 
 
 @dataclass(frozen=True)
@@ -122,51 +128,71 @@ def single_entry(ptx: str, path: str) -> str:
 
 def judge(resources: Resources, entry: str, path: str, allow: frozenset[str]) -> list[Finding]:
     """What makes a compiled kernel unfit, all at once; kinds named in ``allow`` pass."""
-    spilled = resources.spill_store_bytes or resources.spill_load_bytes
-    array_bytes = 0 if spilled else resources.local_bytes
-    ignored = [text for text in resources.remarks if "setmaxnreg" in text and "ignored" in text]
-    checks = (
-        (
+    faults = (*_memory_faults(resources), *_ptxas_faults(resources), *_symbol_faults(entry))
+    return [replace(finding, file=path) for kind, finding in faults if kind not in allow]
+
+
+def _memory_faults(resources: Resources) -> Iterator[tuple[str, Finding]]:
+    stores, loads = resources.spill_store_bytes, resources.spill_load_bytes
+    if stores or loads:
+        yield (
             SPILL,
-            "C307",
-            spilled,
-            f"{resources.spill_store_bytes} bytes of spill stores and "
-            f"{resources.spill_load_bytes} bytes of spill loads per thread",
-            f"{resources.registers} registers x {resources.threads} threads; "
-            f"a CTA has 65_536 registers, a thread 255",
-            "make the epilogue's chunk or the accumulator fragment smaller",
-        ),
-        (
+            Finding(
+                code="C307",
+                title=f"{stores} bytes of spill stores, {loads} bytes of spill loads per thread",
+                source=f"{resources.registers} registers x {resources.threads} threads; "
+                "a CTA has 65_536 registers, a thread at most 255",
+                help="make the epilogue's chunk or the accumulator fragment smaller",
+            ),
+        )
+    elif resources.local_bytes:
+        yield (
             LOCAL,
-            "C308",
-            array_bytes,
-            f"{array_bytes} bytes of local memory per thread",
-            "",
-            "index register fragments with constants: unroll the loop over them",
-        ),
-        (
+            Finding(
+                code="C308",
+                title=f"{resources.local_bytes} bytes of local memory per thread",
+                help="index register fragments with constants: unroll the loop over them",
+            ),
+        )
+
+
+def _ptxas_faults(resources: Resources) -> Iterator[tuple[str, Finding]]:
+    ignored = [text for text in resources.remarks if "setmaxnreg" in text and "ignored" in text]
+    if ignored:
+        yield (
             SETMAXNREG,
-            "C309",
-            ignored,
-            "setmaxnreg has no effect",
-            "\n".join(ignored),
-            "launch with `min_blocks_per_mp=1`, so that ptxas knows the register count at entry",
-        ),
-        (
+            Finding(
+                code="C309",
+                title="setmaxnreg has no effect",
+                source="\n".join(ignored),
+                help="launch with `min_blocks_per_mp=1`: ptxas then knows the registers at entry",
+            ),
+        )
+    serialized = [text for text in resources.remarks if text.startswith("(C7510)")]
+    if serialized:
+        yield (
+            SERIALIZED,
+            Finding(
+                code="C316",
+                title="ptxas serializes the wgmma instructions",
+                source="\n".join(serialized),
+                help="touch the accumulator only between wgmma.wait_group and wgmma.fence",
+            ),
+        )
+
+
+def _symbol_faults(entry: str) -> Iterator[tuple[str, Finding]]:
+    if "cutlass" in entry.lower():
+        yield (
             SYMBOL,
-            "C310",
-            "cutlass" in entry.lower(),
-            'the kernel\'s symbol contains "cutlass", which changes how ptxas treats it',
-            entry,
-            'gemm_kernel.set_name_prefix("gemm_kernel", remove_cutlass_symbol=True, '
-            "keep_mangled_name=False)",
-        ),
-    )
-    return [
-        Finding(code=code, title=title, file=path, source=source, help=help_text)
-        for kind, code, wrong, title, source, help_text in checks
-        if wrong and kind not in allow
-    ]
+            Finding(
+                code="C310",
+                title='the symbol contains "cutlass", which changes how ptxas treats the kernel',
+                source=entry,
+                help='gemm_kernel.set_name_prefix("gemm_kernel", remove_cutlass_symbol=True, '
+                "keep_mangled_name=False)",
+            ),
+        )
 
 
 def checked_allow(allow: Iterable[str]) -> frozenset[str]:
