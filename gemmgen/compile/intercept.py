@@ -1,9 +1,13 @@
 """Compile CuTe DSL host functions and capture the launches that they make, with no GPU.
 
-Works for any ``@cute.jit`` function, whoever wrote it. Three private places of the DSL are used,
-all checked with nvidia-cutlass-dsl 4.8.1: ``Compiler.jit`` (to reach the execution engine before
-its first lookup), ``CompilerDiagnosticSession.format_success`` (to read the ptxas log instead of
-printing it) and the cached property ``num_devices`` (which would ask the driver).
+Works for any ``@cute.jit`` function, whoever wrote it. Four private places of the DSL are used, all
+checked with nvidia-cutlass-dsl 4.8.1:
+
+- ``Compiler.jit``, to reach the execution engine before its first lookup;
+- ``CutlassBaseDSL._runtime_can_run_compiled``, which denies an engine to another architecture than
+  the one found here (sm_100a without a GPU);
+- ``CompilerDiagnosticSession.format_success``, to read the ptxas log instead of printing it;
+- the cached property ``num_devices``, which would ask the driver.
 """
 
 from __future__ import annotations
@@ -41,12 +45,23 @@ class HostFunction:
 
 
 @contextlib.contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    original = getattr(owner, name)
+    setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        setattr(owner, name, original)
+
+
+@contextlib.contextmanager
 def _intercepted() -> Iterator[list[str]]:
     """Give engines built inside the block the recording runtime; yields the ptxas logs."""
     from cutlass.base_dsl.compiler import Compiler
     from cutlass.base_dsl.diagnostics import CompilerDiagnosticSession
+    from cutlass.cutlass_dsl.cutlass import CutlassBaseDSL
 
-    original_jit, original_format = Compiler.jit, CompilerDiagnosticSession.format_success
+    original_jit = Compiler.jit
     logs: list[str] = []
 
     def jit(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -60,11 +75,12 @@ def _intercepted() -> Iterator[list[str]]:
                 logs.append(f"{remark.message}\n{remark.reason}")
         return ""
 
-    Compiler.jit, CompilerDiagnosticSession.format_success = jit, format_success
-    try:
+    with (
+        _replaced(Compiler, "jit", jit),
+        _replaced(CompilerDiagnosticSession, "format_success", format_success),
+        _replaced(CutlassBaseDSL, "_runtime_can_run_compiled", lambda *_: True),
+    ):
         yield logs
-    finally:
-        Compiler.jit, CompilerDiagnosticSession.format_success = original_jit, original_format
 
 
 def compile_host(

@@ -49,7 +49,6 @@ def test_a_question_without_an_answer_is_an_error_not_a_guess(
         raise LookupError(f"attribute {identifier}")
 
     function, arguments = host(plain)
-    monkeypatch.setattr(Recorder, "sizes", None, raising=False)
     monkeypatch.setattr(Recorder, "attribute", refuse)
     with pytest.raises(LookupError, match="attribute"):
         capture(function, *arguments)
