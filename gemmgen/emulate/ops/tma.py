@@ -143,36 +143,43 @@ def alive(cta: Cta) -> None:
 def _store(d: Decoder, reduction: str) -> Run:
     map_address, coordinates = _source(d, 0)
     source = d.address(d.ops[1])
-    kind = "tma_reduce" if reduction else "tma_store"
 
     def run(g: Group) -> None:
+        shared: dict[tuple[int, ...], Transfer] = {}
         for lane in g.lanes.tolist():
             at = [lane_of(c(g), lane) for c in coordinates]
-            owner, offset = g.machine.cta_at(g.cta, lane_of(source(g), lane))
-            if owner is not g.cta:
-                raise fault(
-                    "E231", f"the source is in {owner.where()}, not in the CTA's own memory"
-                )
-            box = boxes.make_box(g.cta, lane_of(map_address(g), lane), at, offset)
-            submit_store(d, g, lane, kind, box, reduction)
+            asked = (lane_of(map_address(g), lane), lane_of(source(g), lane), *at)
+            transfer = shared.get(asked)
+            if transfer is None or reduction:
+                transfer = _submit_store(d, g, asked, reduction)
+                shared[asked] = transfer
+            thread_groups(g.warp, lane).open.append(transfer)
 
     return run
 
 
-def submit_store(
-    d: Decoder, g: Group, lane: int, kind: str, box: boxes.Box, reduction: str
-) -> None:
-    """Submit the reading step; it submits the writing step. Both belong to the thread's group."""
-    cta, detail = g.cta, str(box)
+def _submit_store(d: Decoder, g: Group, asked: tuple[int, ...], reduction: str) -> Transfer:
+    """Submit a store's reading step, which submits its writing step.
+
+    Threads that store the same box at once share one store: doing it again changes nothing.
+    """
+    cta = g.cta
+    map_address, source, *at = asked
+    owner, offset = g.machine.cta_at(cta, source)
+    if owner is not cta:
+        raise fault("E231", f"the source is in {owner.where()}, not in the issuing CTA")
+    box = boxes.make_box(cta, map_address, at, offset)
+    detail = str(box)
 
     def read() -> None:
         data = boxes.read_shared(cta, box)
         work = partial(boxes.write_global, cta.machine, box, data, reduction)
-        writing = AsyncOp("tma_write", cta, work, unit="tma", detail=detail, instr=d.instr, group=g)
+        writing = AsyncOp("tma_write", cta, work, "tma", detail=detail, instr=d.instr, group=g)
         transfer.writing = writing
         cta.machine.submit(writing)
 
-    reading = AsyncOp(kind, cta, read, unit="tma", detail=detail, instr=d.instr, group=g)
+    kind = "tma_reduce" if reduction else "tma_store"
+    reading = AsyncOp(kind, cta, read, "tma", detail=detail, instr=d.instr, group=g)
     transfer = Transfer(reading)
-    thread_groups(g.warp, lane).open.append(transfer)
     cta.machine.submit(reading)
+    return transfer

@@ -23,6 +23,7 @@ TITLES = {
     "E247": "tensor memory load used before its wait",
     "E248": "wgmma is misused",
     "E249": "tensor core instruction is misused",
+    "E250": "cluster launch control is misused",
 }
 
 
