@@ -37,6 +37,7 @@ other texts at most 4000 characters in lines of at most 110.""",
     "S112": """The predecessor that a version names has no spec file in the same folder.""",
     "S113": """Following predecessors comes back to the same version, so the ladder has no first
 rung.""",
+    "S119": """There are more findings than are worth printing; the first ones are shown.""",
     "S120": """No spec has this name. `gemmgen list` names those that there are.""",
     "S121": """The name is the start of several specs' names. Give more of it, or the path.""",
     "S130": """An assignment (`--set key=value`) that cannot be made: no `=`, a value that is no

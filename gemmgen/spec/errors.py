@@ -64,7 +64,7 @@ def _wrong_type(kind: str, value: object, key: Key) -> tuple[str, str, str]:
     wanted = _WANTED[kind]
     found = _FOUND.get(type(value), "a date or time")
     plain = value.strip().lower() if isinstance(value, str) else ""
-    info = field_at(key)
+    info = field_at(key[:-1] if isinstance(key[-1], int) else key)
     words = choices(info.annotation) if info and table_in(info.annotation) is None else []
     help_ = f"one of {_either(words)}" if words else f"this is: {info.description}" if info else ""
     unquoted = {"an integer": r"-?\d{1,9}", "true or false": "true|false"}.get(wanted)

@@ -6,12 +6,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from gemmgen.spec.model import Spec
+from gemmgen.spec.model import Spec, namesake
 from gemmgen.spec.read import parse_source, read_text
 from gemmgen.spec.source import Source
 from gemmgen.terms import Finding, GemmgenError
 
-MAX_FINDINGS = 40
+MAX_FINDINGS = 25
+MAX_ERRORS = 500
 
 
 def load_spec(path: Path | str) -> Spec:
@@ -47,15 +48,17 @@ def parse(text: str, file: str = "<text>") -> tuple[Spec, Source]:
     except ValidationError as error:
         from gemmgen.spec.errors import to_finding, without_echoes
 
-        findings += without_echoes([to_finding(e) for e in error.errors(include_url=False)])
+        errors = error.errors(include_url=False)[:MAX_ERRORS]
+        findings += without_echoes([to_finding(e) for e in errors])
     if spec is None or findings:
-        raise GemmgenError(_shorten(source.place_all(findings), file))
+        findings = source.place_all(dict.fromkeys(findings))
+        raise GemmgenError(_shorten(findings, file))
     return spec, source
 
 
 def _naming(source: Source) -> list[Finding]:
-    """Rules between names: the file's, the spec's and its predecessor's."""
-    out = []
+    """Rules between names: the file's, the spec's, its predecessor's, and those of barriers."""
+    out = _namesakes(source.data.get("barriers"))
     name = source.data.get("name")
     stem = Path(source.file).stem
     lineage = source.data.get("lineage")
@@ -72,8 +75,21 @@ def _naming(source: Source) -> list[Finding]:
     return out
 
 
+def _namesakes(barriers: object) -> list[Finding]:
+    """Barriers with one name, found although something else in them may be wrong too."""
+    if not isinstance(barriers, list):
+        return []
+    names = [b.get("name") if isinstance(b, dict) else None for b in barriers]
+    out = []
+    for i, name in enumerate(names):
+        if isinstance(name, str) and (first := names.index(name)) != i:
+            title, help_ = namesake(name, first, i)
+            out.append(Finding("S109", title, f"barriers[{i}].name", help=help_))
+    return out
+
+
 def _shorten(findings: list[Finding], file: str) -> list[Finding]:
     if len(findings) <= MAX_FINDINGS:
         return findings
     more = f"and {len(findings) - MAX_FINDINGS} more findings"
-    return [*findings[:MAX_FINDINGS], Finding("S100", more, file=file, help="correct these first")]
+    return [*findings[:MAX_FINDINGS], Finding("S119", more, file=file, help="correct these first")]

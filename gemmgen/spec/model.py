@@ -228,12 +228,18 @@ class Epilogue(Table):
     )
 
 
+def namesake(name: str, first: int, second: int) -> tuple[str, str]:
+    """Title and help for two barriers, by index, with one name."""
+    title = f"two barriers are named `{name}`: barriers {first + 1} and {second + 1}"
+    return title, "give each barrier a name of its own"
+
+
 def _distinct_names(barriers: tuple[Barrier, ...]) -> tuple[Barrier, ...]:
     first: dict[str, int] = {}
     for i, barrier in enumerate(barriers):
         if (other := first.setdefault(barrier.name, i)) != i:
-            title = f"two barriers are named `{barrier.name}`: barriers {other + 1} and {i + 1}"
-            raise refuse("S109", title, "give each barrier a name of its own", index=i, at="name")
+            title, help_ = namesake(barrier.name, other, i)
+            raise refuse("S109", title, help_, index=i, at="name")
     return barriers
 
 
@@ -241,7 +247,7 @@ class Spec(Table):
     """One kernel. Field order is the order of tables in the file (`gemmgen fmt`)."""
 
     schema_: Annotated[Literal[1], BeforeValidator(integer)] = Field(
-        alias="schema", description="version of this format: 1"
+        alias="schema", description="version of this format"
     )
     name: FileName = Field(description="stem of this file and of the generated one")
     arch: Word[Arch] = Field(description="architecture that the kernel is compiled for")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import itertools
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -59,8 +58,8 @@ def sweep(texts: Sequence[str]) -> list[dict[str, Any]]:
     """Every combination of ``key=value,value,…`` texts, the last key fastest; raises S130."""
     axes = []
     for text in texts:
-        name, _, raw = text.partition("=")
-        axes.append([parse_assignment(f"{name}={value}") for value in _split(raw)])
+        name, equals, raw = text.partition("=")
+        axes.append([parse_assignment(f"{name}{equals}{value}") for value in _split(raw)])
     return [dict(point) for point in itertools.product(*axes)]
 
 
@@ -80,13 +79,20 @@ def _split(raw: str) -> list[str]:
 def _value(raw: str, text: str) -> Any:
     if not raw:
         return None
-    try:
+    if _WORD.fullmatch(raw) and not _is_toml(raw):
+        return raw
+    if "\n" not in raw and _is_toml(raw):
         return parse_source(f"value = {raw}", "--set").data["value"]
-    except (GemmgenError, tomllib.TOMLDecodeError):
-        if _WORD.fullmatch(raw):
-            return raw
     help_ = "write a number, true, false, a word, or TOML in quotes or brackets"
     raise GemmgenError([Finding("S130", "not a value", source=text, help=help_)])
+
+
+def _is_toml(raw: str) -> bool:
+    try:
+        parse_source(f"value = {raw}", "--set")
+    except GemmgenError:
+        return False
+    return True
 
 
 def _unknown(key: Key, name: str) -> Finding | None:

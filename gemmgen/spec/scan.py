@@ -35,8 +35,9 @@ class Comment:
     Attributes:
         text: from ``#`` to the end of the line, no trailing space.
         key: path of the owner.
-        place: ``head`` of the file, ``lead`` (lines above the owner), ``trail`` (same line),
-            ``end`` (below the last key of the owner, a table or an array).
+        place: ``head`` of the file (also ``#:`` directives above the first key), ``lead`` (lines
+            above the owner), ``trail`` (same line), ``end`` (below the last key of the owner, a
+            table or an array).
     """
 
     text: str
@@ -114,7 +115,7 @@ class _Scanner:
         while near and self.loose[near - 1][1] == line - 1 - (len(self.loose) - near):
             near -= 1
         for i, (text, _) in enumerate(self.loose):
-            if i < near and not self.last:
+            if not self.last and (i < near or text.startswith("#:")):
                 self.out.comments.append(Comment(text, (), "head"))
             elif i < near and header:
                 self.out.comments.append(Comment(text, self.table, "end"))
