@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
 from gemmgen.terms import Finding, LoadKind, Operand
 
@@ -18,7 +19,7 @@ def check_cluster(plan: Plan) -> Iterator[Finding]:
 def _pair(plan: Plan) -> Iterator[Finding]:
     g = plan.geometry
     if g.is_pair and g.cluster_m % 2:
-        yield Finding(
+        yield fault(
             "P240",
             "a CTA pair needs an even number of CTAs along M",
             "cluster.m" if plan.spec.cluster else "mma.cta_group",
@@ -26,7 +27,7 @@ def _pair(plan: Plan) -> Iterator[Finding]:
             help="write `[cluster]` with `m = 2` and `n = 1`, or `cta_group = 1`",
         )
     if g.is_pair and g.tile_n % 2:
-        yield Finding(
+        yield fault(
             "P240",
             "a CTA pair halves B, so tile.n is even",
             "tile.n",
@@ -38,7 +39,7 @@ def _pair(plan: Plan) -> Iterator[Finding]:
 def _size(plan: Plan) -> Iterator[Finding]:
     g, limit = plan.geometry, plan.arch.cluster_portable
     if g.cluster_size > limit:
-        yield Finding(
+        yield fault(
             "P241",
             f"a cluster of {g.cluster_size} CTAs is over the portable {limit}",
             "cluster",
@@ -46,7 +47,7 @@ def _size(plan: Plan) -> Iterator[Finding]:
             help=f"take at most {limit} CTAs",
         )
     if plan.spec.cluster and g.cluster_size == 1:
-        yield Finding(
+        yield fault(
             "P241",
             "a cluster of one CTA is written by leaving the table out",
             "cluster",
@@ -57,7 +58,7 @@ def _size(plan: Plan) -> Iterator[Finding]:
 def _multicast(plan: Plan) -> Iterator[Finding]:
     g, spec = plan.geometry, plan.spec
     if spec.load.multicast and spec.load.kind is not LoadKind.TMA:
-        yield Finding(
+        yield fault(
             "P242",
             "only TMA loads multicast",
             "load.multicast",
@@ -76,7 +77,7 @@ def _multicast(plan: Plan) -> Iterator[Finding]:
             title = f"multicast of {name} needs a cluster"
         else:
             title = f"{name} has nobody to be shared with: one {whom} along {axis}"
-        yield Finding(
+        yield fault(
             "P243",
             title,
             "load.multicast",

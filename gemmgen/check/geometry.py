@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
-from gemmgen.terms import Finding, LoadKind, MmaKind, Operand, Swizzle
+from gemmgen.terms import Finding, MmaKind, Operand, Swizzle
 
 MMA_OF_ARCH = {"sm_90a": MmaKind.WGMMA, "sm_100a": MmaKind.TCGEN05}
 
 
 def check_geometry(plan: Plan) -> Iterator[Finding]:
-    """P201 to P206, P210: shapes that the tensor core, the swizzle and TMA take."""
+    """P201 to P207: shapes that the tensor core, the swizzle and TMA take."""
     yield from _mma_kind(plan)
     yield from _mma_shape(plan)
     yield from _tile_of_mma(plan)
@@ -24,7 +25,7 @@ def check_geometry(plan: Plan) -> Iterator[Finding]:
 def _mma_kind(plan: Plan) -> Iterator[Finding]:
     mma, wanted = plan.spec.mma, MMA_OF_ARCH[plan.spec.arch.value]
     if mma.kind is not wanted:
-        yield Finding(
+        yield fault(
             "P201",
             f"{mma.kind} is not an instruction of {plan.spec.arch}",
             "mma.kind",
@@ -40,7 +41,7 @@ def _mma_shape(plan: Plan) -> Iterator[Finding]:
     if not rules:
         key = "problem.a.dtype" if mma.cta_group == 1 else "mma.cta_group"
         title = f"no {mma.kind} instruction of cta_group {mma.cta_group} takes {dtype}"
-        yield Finding(
+        yield fault(
             "P202", title, key, help="take f16, bf16, tf32 or fp8, and cta_group 1 for wgmma"
         )
     elif not any(rule.allows(mma.m, mma.n, mma.k, dtype) for rule in rules):
@@ -50,7 +51,7 @@ def _mma_shape(plan: Plan) -> Iterator[Finding]:
         if all(rule.k(dtype) != mma.k for rule in rules):
             key = "mma.k"
         what = f"with cta_group {mma.cta_group} legal are {legal}\n({rules[0].source})"
-        yield Finding("P202", title, key, help=what)
+        yield fault("P202", title, key, help=what)
 
 
 def _tile_of_mma(plan: Plan) -> Iterator[Finding]:
@@ -59,7 +60,7 @@ def _tile_of_mma(plan: Plan) -> Iterator[Finding]:
         whose = "the CTA pair's tile" if g.is_pair else "the tile"
         text = f"{g.cta_group} x {g.tile_m} = {g.pair_m}" if g.is_pair else f"{g.tile_m}"
         rows = g.mma_m // g.cta_group
-        yield Finding(
+        yield fault(
             "P203",
             f"{whose} is not a multiple of the MMA along M",
             "tile.m",
@@ -67,7 +68,7 @@ def _tile_of_mma(plan: Plan) -> Iterator[Finding]:
             help=f"take a multiple of {rows} for tile.m, or another mma.m",
         )
     if g.tile_n % g.mma_n:
-        yield Finding(
+        yield fault(
             "P203",
             "the tile is not a multiple of the MMA along N",
             "tile.n",
@@ -79,7 +80,7 @@ def _tile_of_mma(plan: Plan) -> Iterator[Finding]:
 def _tile_k(plan: Plan) -> Iterator[Finding]:
     g = plan.geometry
     if g.tile_k % g.mma_k:
-        yield Finding(
+        yield fault(
             "P204",
             "tile.k is not a multiple of mma.k",
             "tile.k",
@@ -98,7 +99,7 @@ def _swizzle(plan: Plan) -> Iterator[Finding]:
     other = f'"{fits[-1]}"' if fits else '"none"'
     small = row < swizzle.span_bytes
     what = "too small for" if small else "not a multiple of"
-    yield Finding(
+    yield fault(
         "P205",
         f"tile.k is {what} the {swizzle} swizzle",
         "tile.k",
@@ -114,7 +115,7 @@ def _rows(plan: Plan) -> Iterator[Finding]:
     for copy in plan.copies:
         key = "tile.m" if copy.operand is Operand.A else "tile.n"
         if copy.slices > 1 and copy.rows % copy.slices:
-            yield Finding(
+            yield fault(
                 "P206",
                 f"{copy.name} does not divide into multicast slices",
                 key,
@@ -123,7 +124,7 @@ def _rows(plan: Plan) -> Iterator[Finding]:
             )
         elif copy.slice_rows % 8:
             sliced = f" / {copy.slices} CTAs = {copy.slice_rows}" if copy.slices > 1 else ""
-            yield Finding(
+            yield fault(
                 "P206",
                 f"a CTA loads a number of rows of {copy.name} that is not a multiple of 8",
                 key,
@@ -137,28 +138,16 @@ def _types(plan: Plan) -> Iterator[Finding]:
     if problem.a.dtype is not problem.b.dtype:
         pair = {problem.a.dtype.value, problem.b.dtype.value}
         if pair != {"e4m3", "e5m2"}:
-            yield Finding(
+            yield fault(
                 "P207",
                 f"A is {problem.a.dtype} and B is {problem.b.dtype}",
                 "problem.b.dtype",
                 help="one instruction takes one element type; only the two fp8 types mix",
             )
     if problem.acc_dtype.value not in ("f32", "f16"):
-        yield Finding(
+        yield fault(
             "P207",
             f"the tensor core does not accumulate in {problem.acc_dtype}",
             "problem.acc_dtype",
             help='write `acc_dtype = "f32"`',
         )
-    if plan.spec.load.kind is LoadKind.TMA:
-        for copy in plan.copies:
-            inner = copy.box[0] * copy.dtype.nbytes
-            step = plan.arch.tma.inner_bytes_multiple
-            if inner % step:
-                yield Finding(
-                    "P208",
-                    f"the TMA box of {copy.name} is not a multiple of {step} bytes wide",
-                    "tile.k",
-                    f"{copy.box[0]} x {copy.dtype.nbytes} B = {inner} B",
-                    help=f"take a multiple of {step // copy.dtype.nbytes} for tile.k",
-                )

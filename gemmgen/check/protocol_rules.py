@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gemmgen.check.finding import fault
 from gemmgen.plan import BarrierPlan, Plan, Purpose
 from gemmgen.spec.model import Spec
 from gemmgen.terms import (
@@ -94,12 +95,14 @@ def form(plan: Plan, purpose: Purpose) -> Form:
 def check_barriers(plan: Plan) -> Iterator[Finding]:
     """P250 to P258: every hand-over has one barrier, in the form that it needs."""
     whole: list[tuple[int, BarrierPlan]] = []
+    halves: list[BarrierPlan] = []
     for index, barrier in enumerate(plan.barriers):
-        broken = list(_parties(index, barrier))
-        yield from broken
-        if not broken:
+        yield from _parties(index, barrier)
+        if barrier.arrives and barrier.waits:
             whole.append((index, barrier))
-    yield from _missing(plan, len(whole) == len(plan.barriers))
+        else:
+            halves.append(barrier)
+    yield from _missing(plan, halves)
     yield from _surplus(plan, whole)
     for index, barrier in whole:
         if barrier.purpose is not None:
@@ -109,14 +112,14 @@ def check_barriers(plan: Plan) -> Iterator[Finding]:
 def _parties(index: int, barrier: BarrierPlan) -> Iterator[Finding]:
     name, key = barrier.name, f"barriers[{index}]"
     if not barrier.arrives:
-        yield Finding(
+        yield fault(
             "P250",
             f"nobody arrives on `{name}`",
             f"{key}.arrive",
             help="every wait on it would hang: say who arrives, or remove the barrier",
         )
     if not barrier.waits:
-        yield Finding(
+        yield fault(
             "P251",
             f"nobody waits for `{name}`",
             f"{key}.wait",
@@ -126,7 +129,7 @@ def _parties(index: int, barrier: BarrierPlan) -> Iterator[Finding]:
         by = " and ".join(sorted({arrive.by.value for arrive in barrier.arrives}))
         to = " and ".join(sorted(wait.role.value for wait in barrier.waits))
         known = "; ".join(f"{a} to {b}" for a, b in dict.fromkeys(PARTIES.values()))
-        yield Finding(
+        yield fault(
             "P252",
             f"`{name}` hands over from {by} to {to}, which no kernel needs",
             f"{key}.wait",
@@ -134,25 +137,30 @@ def _parties(index: int, barrier: BarrierPlan) -> Iterator[Finding]:
         )
 
 
-def _missing(plan: Plan, all_whole: bool) -> Iterator[Finding]:
+def _may_be(barrier: BarrierPlan, purpose: Purpose) -> bool:
+    """Whether `barrier`, which lacks arrivals or waits, could be the one for `purpose`."""
+    by, to = PARTIES[purpose]
+    arrives, waits = {a.by for a in barrier.arrives}, {w.role for w in barrier.waits}
+    return arrives <= {by} and waits <= {to}
+
+
+def _missing(plan: Plan, halves: list[BarrierPlan]) -> Iterator[Finding]:
     have = {barrier.purpose for barrier in plan.barriers}
+    have |= {purpose for purpose in Purpose for half in halves if _may_be(half, purpose)}
     for options in needed(plan.spec, plan.persistent):
         if have & set(options):
             continue
         purpose = options[0]
         by, to = PARTIES[purpose]
-        unclear = (
-            "" if all_whole else "\n(or complete a barrier above that lacks arrivals or waits)"
-        )
         shape = form(plan, purpose)
-        yield Finding(
+        yield fault(
             "P253",
             f"no barrier {WHY[purpose]}",
             "barriers",
             f"a {plan.spec.mainloop.kind} mainloop"
             f"{' of a persistent kernel' * plan.persistent} needs {purpose}",
             help=f'add one with ring = "{shape.ring}", arrive by {by} ("{shape.how}", to'
-            f' "{shape.to}"), wait by {to}{unclear}',
+            f' "{shape.to}"), wait by {to}',
         )
 
 
@@ -165,9 +173,9 @@ def _surplus(plan: Plan, whole: list[tuple[int, BarrierPlan]]) -> Iterator[Findi
             continue
         if purpose in seen:
             title = f"`{barrier.name}` and `{seen[purpose]}` hand over the same thing"
-            yield Finding("P254", title, key, help="remove one of them")
+            yield fault("P254", title, key, help="remove one of them")
         elif purpose not in wanted:
-            yield Finding(
+            yield fault(
                 "P254",
                 f"`{barrier.name}` has no place in a {plan.spec.mainloop.kind} mainloop",
                 key,
@@ -181,7 +189,7 @@ def _surplus(plan: Plan, whole: list[tuple[int, BarrierPlan]]) -> Iterator[Findi
 def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterator[Finding]:
     name, key = barrier.name, f"barriers[{index}]"
     if barrier.ring is not wanted.ring and barrier.purpose is not None:
-        yield Finding(
+        yield fault(
             "P255",
             f"`{name}` has a slot for {_slot(barrier.ring)}, not for {_slot(wanted.ring)}",
             f"{key}.ring",
@@ -195,14 +203,14 @@ def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterato
             if wanted.pre_armed
             else "the first wait would return before anything is there"
         )
-        yield Finding(
+        yield fault(
             "P256",
             f"`{name}` must {'' if wanted.pre_armed else 'not '}be pre-armed",
             f"{key}.pre_armed",
             help=f"what it hands over {starts}: {effect}",
         )
     if len(barrier.arrives) > 1:
-        yield Finding(
+        yield fault(
             "P257",
             f"`{name}` has {len(barrier.arrives)} kinds of arrival",
             f"{key}.arrive",
@@ -211,14 +219,14 @@ def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterato
         return
     arrive = barrier.arrives[0]
     if arrive.how is not wanted.how:
-        yield Finding(
+        yield fault(
             "P257",
             f"`{name}` cannot be completed by {arrive.how}",
             f"{key}.arrive[0].how",
             help=f'write `how = "{wanted.how}"`: {WHY_HOW[wanted.how]}',
         )
     if arrive.to is not wanted.to:
-        yield Finding(
+        yield fault(
             "P258",
             f'arrivals on `{name}` go to "{arrive.to}", and must go to "{wanted.to}"',
             f"{key}.arrive[0].to",

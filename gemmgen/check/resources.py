@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
 from gemmgen.plan.values import counted, grouped
 from gemmgen.terms import Finding
@@ -37,7 +38,7 @@ def _smem(plan: Plan) -> Iterator[Finding]:
         way_out = f"at most {way_out}: write `ab_stages = {smem.stages_max}`"
     else:
         way_out = "not even one stage fits: take a smaller tile"
-    yield Finding("P220", "over shared memory", "pipeline.ab_stages", source, help=way_out)
+    yield fault("P220", "over shared memory", "pipeline.ab_stages", source, help=way_out)
 
 
 def _tmem(plan: Plan) -> Iterator[Finding]:
@@ -50,7 +51,7 @@ def _tmem(plan: Plan) -> Iterator[Finding]:
         if most
         else f"take tile.n <= {tmem.limit}"
     )
-    yield Finding(
+    yield fault(
         "P221",
         f"the accumulator is over the {tmem.limit} columns of tensor memory",
         "pipeline.acc_stages" if most else "tile.n",
@@ -63,7 +64,7 @@ def _transaction(plan: Plan) -> Iterator[Finding]:
     limit = plan.arch.barrier.tx_bytes_max
     for index, barrier in enumerate(plan.barriers):
         if barrier.tx_bytes is not None and barrier.tx_bytes.value > limit:
-            yield Finding(
+            yield fault(
                 "P222",
                 f"`{barrier.name}` counts more bytes than an mbarrier holds",
                 f"barriers[{index}]",
@@ -77,7 +78,7 @@ def _chunks(plan: Plan) -> Iterator[Finding]:
     legal = [n // c for c in (1, 2, 4, 8, 16, 32, 64, 128) if n % c == 0]
     chunks = ", ".join(str(count) for count in sorted(legal) if count <= 64)
     if n % epilogue.chunks:
-        yield Finding(
+        yield fault(
             "P223",
             "the epilogue's chunks do not divide the tile",
             "epilogue.chunks",
@@ -85,7 +86,7 @@ def _chunks(plan: Plan) -> Iterator[Finding]:
             help=f"take one of {chunks}",
         )
     elif plan.tmem is not None and epilogue.columns not in (1, 2, 4, 8, 16, 32, 64, 128):
-        yield Finding(
+        yield fault(
             "P223",
             f"tcgen05.ld does not read {epilogue.columns} columns at a time",
             "epilogue.chunks",
@@ -109,7 +110,7 @@ def _epilogue_registers(plan: Plan) -> Iterator[Finding]:
     )
     if limit == share:
         source += f" = {grouped(plan.arch.registers_per_sm)} / {grouped(plan.threads)} threads"
-    yield Finding(
+    yield fault(
         "P224",
         "the epilogue needs more registers than a thread can have",
         "epilogue.chunks",
@@ -120,20 +121,10 @@ def _epilogue_registers(plan: Plan) -> Iterator[Finding]:
 
 def _setmaxnreg(plan: Plan) -> Iterator[Finding]:
     asking = [role for role in plan.roles if role.registers is not None]
-    step = plan.arch.register_step
-    for role in asking:
-        if role.registers is not None and role.registers % step:
-            below = role.registers // step * step
-            yield Finding(
-                "P225",
-                f"setmaxnreg takes multiples of {step}",
-                f"roles.{role.role}.registers",
-                help=f"write {below} or {below + step}",
-            )
     total = sum(role.threads * (role.registers or 0) for role in asking)
     if total > plan.arch.registers_per_sm:
         parts = " + ".join(f"{r.role} {r.threads} x {r.registers}" for r in asking)
-        yield Finding(
+        yield fault(
             "P225",
             "the roles ask for more registers than an SM has",
             f"roles.{asking[-1].role}.registers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
 from gemmgen.plan.values import counted
 from gemmgen.terms import Finding, MainloopKind, Role
@@ -20,7 +21,7 @@ def check_roles(plan: Plan) -> Iterator[Finding]:
 def _empty(plan: Plan) -> Iterator[Finding]:
     for role in plan.roles:
         if not role.warps:
-            yield Finding(
+            yield fault(
                 "P230",
                 f"{role.role} has no warps",
                 f"roles.{role.role}.warps",
@@ -40,7 +41,7 @@ def _shared(plan: Plan) -> Iterator[Finding]:
             free = next(w for w in range(64) if all(w not in r.warps for r in plan.roles))
             warps = ", ".join(str(warp) for warp in both)
             name = "warp" if len(both) == 1 else "warps"
-            yield Finding(
+            yield fault(
                 "P231",
                 f"{role.role} and {other} run at the same time on {name} {warps}",
                 f"roles.{other}.warps",
@@ -55,7 +56,7 @@ def _one_warp(plan: Plan) -> Iterator[Finding]:
         return
     producer, mma = plan.role(Role.PRODUCER), plan.role(Role.MMA)
     if producer.warps and mma.warps and producer.warps != mma.warps:
-        yield Finding(
+        yield fault(
             "P232",
             f"a {kind} mainloop has one warp for loads and MMAs",
             "roles.mma.warps",
@@ -71,7 +72,7 @@ def _epilogue(plan: Plan) -> Iterator[Finding]:
         return
     first = warps[0]
     if warps != tuple(range(first, first + len(warps))):
-        yield Finding(
+        yield fault(
             "P233",
             "the epilogue's warps are not consecutive",
             "roles.epilogue.warps",
@@ -82,7 +83,7 @@ def _epilogue(plan: Plan) -> Iterator[Finding]:
         quarters = ", ".join(
             f"{w}: {32 * (w % group)} .. {32 * (w % group) + 31}" for w in warps[:4]
         )
-        yield Finding(
+        yield fault(
             "P234",
             f"{counted(len(warps), 'warp')} from warp {first} cannot read all 128 TMEM lanes",
             "roles.epilogue.warps",

@@ -23,13 +23,14 @@ RULES: tuple[Callable[[Plan], Iterator[Finding]], ...] = (
     check_cluster,
     check_barriers,
     check_pipeline,
-    check_support,
 )
 
 
 def check_plan(plan: Plan) -> list[Finding]:
     """Everything wrong with `plan`: codes P201 to P299, each with its arithmetic and a way out."""
-    return [finding for rule in RULES for finding in rule(plan)]
+    findings = [finding for rule in RULES for finding in rule(plan)]
+    found = frozenset(finding.code for finding in findings)
+    return [*findings, *check_support(plan, found)]
 
 
 def check_spec(spec: Spec | Path | str) -> list[Finding]:

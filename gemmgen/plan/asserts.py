@@ -1,4 +1,4 @@
-"""What a generated file asserts about its own constants, so that a hand edit cannot go wrong silently."""
+"""What a generated file asserts about its own constants: a hand edit cannot go wrong silently."""
 
 from __future__ import annotations
 

@@ -69,7 +69,8 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
     persistent = is_persistent(spec)
     tiles = ("m // TILE_M", "n // TILE_N", "1")
     clusters = "min(tiles, max_active_clusters)"
-    resident = ("CLUSTER_M", "CLUSTER_N", clusters) if g.cluster_size > 1 else ("1", "1", clusters)
+    wide = f"CLUSTER_M * {clusters}" if g.cluster_size > 1 else clusters
+    resident = (wide, "CLUSTER_N" if g.cluster_n > 1 else "1", "1")
     return LaunchPlan(
         grid=GridKind.PERSISTENT if persistent else GridKind.TILES,
         grid_code=resident if persistent else tiles,

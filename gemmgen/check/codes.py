@@ -1,0 +1,64 @@
+"""Every code of the checker in a few sentences: what `gemmgen explain` prints."""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    "P201": "The instruction family does not exist on the architecture: wgmma is sm_90a, tcgen05"
+    " is sm_100a.",
+    "P202": "The tensor core has no instruction of this shape. Legal shapes depend on the family,"
+    " on cta_group and on the element type; K is always 32 bytes of a row.",
+    "P203": "Instructions must cover a CTA group's tile exactly, along M and along N.",
+    "P204": "A stage is multiplied in whole steps of mma.k.",
+    "P205": "A swizzle permutes the 16-byte chunks of a 32-, 64- or 128-byte span, so a row of a"
+    " stage is a whole number of spans: 128 bytes are 64 values of 16 bits.",
+    "P206": "An operand in shared memory is made of groups of eight rows, and a CTA loads whole"
+    " groups; with multicast each CTA loads an equal slice for all that share it.",
+    "P207": "The tensor core does not take these element types together.",
+    "P220": "Barriers, padding and the A/B ring are more than the 227 KiB of shared memory that a"
+    " CTA can have.",
+    "P221": "All accumulator slots together are more than the 512 columns of tensor memory.",
+    "P222": "An mbarrier counts at most 2^20 - 1 bytes a phase.",
+    "P223": "The epilogue reads the accumulator in equal chunks, each a width that tcgen05.ld has.",
+    "P224": "The chunks that a thread holds, the converted values and its addresses are more"
+    " registers than it can have, so the compiler would spill.",
+    "P225": "All warps of a CTA share the 65536 registers of an SM.",
+    "P230": "A role without warps never runs, and whoever waits for it hangs.",
+    "P231": "Two roles that wait for each other cannot be one warp.",
+    "P232": "A serial or prefetch mainloop is one sequence of loads and MMAs, issued by one warp.",
+    "P233": "The epilogue's warps are a range.",
+    "P234": "Warp w reads only lanes 32 x (w mod 4) to 32 x (w mod 4) + 31 of tensor memory, so"
+    " whole warpgroups read an accumulator of 128 lanes.",
+    "P240": "The two CTAs of a pair are neighbours along M in a cluster.",
+    "P241": "A cluster of more than eight CTAs is not portable; a cluster of one is no cluster.",
+    "P242": "Multicast is a property of TMA loads.",
+    "P243": "A is shared by CTAs along N, B by CTAs along M: with one CTA there is nobody to"
+    " share with.",
+    "P250": "A barrier on which nobody arrives never completes a phase.",
+    "P251": "A barrier for which nobody waits orders nothing.",
+    "P252": "Barriers hand a stage or an accumulator over between two roles that share it.",
+    "P253": "A buffer that is written by one role and read by another needs a barrier each way.",
+    "P254": "Each hand-over has one barrier, and only those that the mainloop makes.",
+    "P255": "A barrier has a slot for each slot of what it hands over.",
+    "P256": "What starts free is waited for on phase 1, which passes on a fresh barrier"
+    " (pre-armed); what starts empty is waited for on phase 0.",
+    "P257": "TMA bytes complete the barrier of a load, tcgen05.commit that of MMAs, a thread that"
+    " of reads.",
+    "P258": "An arrival must reach every CTA that waits for it: the peer of a pair, and with"
+    " multicast every CTA that loads into the stage.",
+    "P260": "A serial mainloop has one stage, a prefetch mainloop several.",
+    "P261": "A CTA that computes one tile has no use for a second accumulator.",
+    "P262": "A kernel whose K is one step is serial and has one stage.",
+    "P263": "A single tile has no order.",
+    "P290": "Legal, but no template prints kernels for this architecture yet.",
+    "P291": "Legal, but no template prints these element types yet.",
+    "P292": "Legal, but no template prints this layout in global memory yet.",
+    "P293": "Legal, but no template prints this way of loading, or this mainloop, yet.",
+    "P294": "Legal, but no template prints this scheduler yet.",
+    "P295": "Legal, but no template prints this epilogue yet.",
+    "P296": "Legal, but no template prints this relation of tile and instruction yet.",
+    "P297": "Legal, but no template prints this layout in shared memory yet.",
+    "P298": "Legal, but no template prints this cluster yet.",
+    "P299": "Legal, but no template prints this set of warps yet.",
+}
+
+PROTOCOL: frozenset[str] = frozenset()

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from variants import SPECS, vary
+
+from gemmgen.check import check_plan, check_spec
+
+Changes = dict[str, Any]
+ALL = sorted(path.stem for path in SPECS.glob("v*.toml"))
+
+V3, V8 = "v3_warp_specialized", "v8_persistent"
+BAD: list[tuple[str, str, str, Changes]] = [
+    ("P201", "another architecture's instruction", "v4_swizzle", {"mma.kind": "wgmma"}),
+    ("P202", "columns beyond 256", "v4_swizzle", {"tile.n": 512, "mma.n": 512}),
+    ("P202", "columns off the step", "v4_swizzle", {"tile.n": 72, "mma.n": 72}),
+    ("P202", "rows of a pair for one CTA", "v4_swizzle", {"tile.m": 256, "mma.m": 256}),
+    ("P202", "K of another type", "v4_swizzle", {"mma.k": 32}),
+    ("P203", "rows no multiple", "v4_swizzle", {"tile.m": 192}),
+    ("P203", "pair rows no multiple", "v7_two_cta", {"tile.m": 64}),
+    ("P203", "columns no multiple", "v4_swizzle", {"tile.n": 192}),
+    ("P204", "K step no multiple", "v0_single_tile", {"tile.k": 24}),
+    ("P205", "K step under the swizzle", "v4_swizzle", {"tile.k": 16}),
+    ("P205", "K step off the swizzle", "v4_swizzle", {"tile.k": 96, "pipeline.ab_stages": 2}),
+    ("P206", "slices of A", "v6_multicast", {"cluster.n": 3}),
+    ("P206", "slice rows off a core matrix", "v6_multicast", {"tile.n": 24, "mma.n": 24}),
+    ("P207", "two operand types", "v4_swizzle", {"problem.b.dtype": "bf16"}),
+    ("P207", "accumulation in bf16", "v4_swizzle", {"problem.acc_dtype": "bf16"}),
+    ("P220", "too many stages", V8, {"pipeline.ab_stages": 8}),
+    ("P220", "one stage too large", "v4_swizzle", {"tile.k": 1024, "pipeline.ab_stages": 1}),
+    ("P221", "three accumulators of 256", V8, {"pipeline.acc_stages": 3}),
+    ("P222", "a stage of a mebibyte", "v7_two_cta", {"tile.k": 1024}),
+    ("P223", "chunks that do not divide", "v4_swizzle", {"epilogue.chunks": 3}),
+    ("P223", "a chunk tcgen05.ld cannot read", "v4_swizzle", {"epilogue.chunks": 1}),
+    ("P224", "two buffers of half a tile", "v5_epilogue", {"epilogue.chunks": 2}),
+    ("P225", "more registers than an SM", V8,
+     {"roles.epilogue.registers": 256, "roles.epilogue.warps": list(range(8, 20))}),
+    ("P230", "producer without warps", V8, {"roles.producer.warps": []}),
+    ("P231", "producer and mma on one warp", V3, {"roles.mma.warps": [0]}),
+    ("P231", "mma inside a running epilogue", V8, {"roles.mma.warps": [3]}),
+    ("P232", "two warps of a serial mainloop", "v1_kloop", {"roles.mma.warps": [1]}),
+    ("P233", "epilogue warps with a gap", "v4_swizzle", {"roles.epilogue.warps": [0, 1, 2, 4]}),
+    ("P234", "three epilogue warps", "v4_swizzle", {"roles.epilogue.warps": [0, 1, 2]}),
+    ("P234", "epilogue from warp 2", V8, {"roles.epilogue.warps": [2, 3, 4, 5],
+     "roles.mma.warps": [0], "roles.producer.warps": [1]}),
+    ("P240", "a pair without a cluster", "v7_two_cta", {"cluster": None}),
+    ("P240", "a pair along N", "v7_two_cta", {"cluster.m": 1, "cluster.n": 2}),
+    ("P241", "a cluster of sixteen", "v6_multicast", {"cluster.m": 4, "cluster.n": 4}),
+    ("P241", "a cluster of one", "v4_swizzle", {"cluster.m": 1, "cluster.n": 1}),
+    ("P242", "multicast without TMA", "v6_multicast", {"load.kind": "cooperative"}),
+    ("P243", "multicast without a cluster", "v5_epilogue", {"load.multicast": ["a"]}),
+    ("P243", "A with nobody along N", "v6_multicast", {"cluster.n": 1}),
+    ("P250", "nobody arrives", V8, {"barriers.acc_empty.arrive": []}),
+    ("P251", "nobody waits", V8, {"barriers.acc_full.wait": []}),
+    ("P252", "epilogue to producer", V8, {"barriers.acc_empty.wait": ["producer"]}),
+    ("P253", "no ab_empty", V3, {"barriers.ab_empty": None}),
+    ("P253", "no acc_empty", V8, {"barriers.acc_empty": None}),
+    ("P253", "no mma_done", "v2_pipeline", {"barriers.mma_done": None}),
+    ("P253", "no ab_full", "v1_kloop", {"barriers.ab_full": None}),
+    ("P254", "a release that nobody needs", V8,
+     {"scheduler.kind": "grid", "pipeline.acc_stages": 1}),
+    ("P255", "one slot for a ring of stages", V3, {"barriers.ab_full.ring": "single"}),
+    ("P255", "one slot for two accumulators", V8, {"barriers.acc_full.ring": "single"}),
+    ("P255", "accumulator slots of one tile", "v4_swizzle", {"barriers.acc_full.ring": "acc"}),
+    ("P256", "ab_empty not pre-armed", V3, {"barriers.ab_empty.pre_armed": False}),
+    ("P256", "ab_full pre-armed", V3, {"barriers.ab_full.pre_armed": True}),
+    ("P257", "thread arrival for loads", "v4_swizzle", {"barriers.ab_full.arrive.0.how": "thread"}),
+    ("P257", "thread arrival for MMAs", "v4_swizzle", {"barriers.ab_empty.arrive.0.how": "thread"}),
+    ("P258", "commit without the peer", "v7_two_cta", {"barriers.ab_empty.arrive.0.to": "self"}),
+    ("P258", "commit to itself under multicast", "v6_multicast",
+     {"barriers.ab_empty.arrive.0.to": "self"}),
+    ("P258", "release in each CTA", V8, {"barriers.acc_empty.arrive.0.to": "self"}),
+    ("P258", "a leader without pairs", "v4_swizzle", {"barriers.ab_full.arrive.0.to": "leader"}),
+    ("P260", "stages of a serial mainloop", "v1_kloop", {"pipeline.ab_stages": 2}),
+    ("P260", "prefetch with one stage", "v2_pipeline", {"pipeline.ab_stages": 1}),
+    ("P261", "two accumulators for one tile", "v7_two_cta", {"pipeline.acc_stages": 2}),
+    ("P262", "one step through a ring", "v4_swizzle", {"problem.k_extent": "one_step"}),
+    ("P263", "groups of a single tile", "v4_swizzle",
+     {"scheduler.kind": "single", "scheduler.group_m": 8}),
+    ("P290", "Hopper", "v4_swizzle", {"arch": "sm_90a", "mma.kind": "wgmma", "mma.m": 64}),
+    ("P291", "bf16", "v4_swizzle", {"problem.a.dtype": "bf16", "problem.b.dtype": "bf16"}),
+    ("P291", "f32 output", "v4_swizzle", {"problem.d.dtype": "f32"}),
+    ("P291", "f16 accumulation", "v4_swizzle", {"problem.acc_dtype": "f16"}),
+    ("P292", "M-major A", "v4_swizzle", {"problem.a.major": "m"}),
+    ("P292", "M-major D", "v4_swizzle", {"problem.d.major": "m"}),
+    ("P293", "cooperative loads", "v4_swizzle", {"load.kind": "cooperative"}),
+    ("P293", "ping-pong", "v4_swizzle", {"mainloop.kind": "pingpong"}),
+    ("P294", "cluster launch control", V8, {"scheduler.kind": "clc"}),
+    ("P294", "tiles in groups", "v4_swizzle", {"scheduler.group_m": 8}),
+    ("P295", "TMA stores", "v4_swizzle", {"epilogue.kind": "tma_store"}),
+    ("P296", "half the lanes", "v4_swizzle", {"tile.m": 64, "mma.m": 64}),
+    ("P296", "two MMAs along N", "v4_swizzle", {"mma.n": 128}),
+    ("P297", "two swizzle spans a stage", "v4_swizzle", {"tile.k": 128, "pipeline.ab_stages": 2}),
+    ("P298", "multicast to pairs", "v7_two_cta",
+     {"cluster.n": 2, "load.multicast": ["a"], "barriers.ab_empty.arrive.0.to": "sharers"}),
+    ("P298", "a cluster for nothing", "v5_epilogue", {"cluster.m": 2, "cluster.n": 1}),
+    ("P299", "setmaxnreg", V8, {"roles.mma.registers": 40}),
+    ("P299", "two producer warps", V8, {"roles.producer.warps": [5, 6]}),
+    ("P299", "eight epilogue warps", "v4_swizzle", {"roles.epilogue.warps": list(range(8))}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_committed_spec_passes_every_rule(name: str) -> None:
+    assert check_spec(SPECS / f"{name}.toml") == []
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "changes"),
+    [(code, name, changes) for code, _, name, changes in BAD],
+    ids=[f"{code} {what}" for code, what, _, _ in BAD],
+)
+def test_fault_is_found(code: str, name: str, changes: Changes) -> None:
+    findings = check_plan(vary(name, changes))
+    assert code in {finding.code for finding in findings}
+    for finding in findings:
+        assert finding.help, "a way out"
+        assert finding.key
+
+
+SOLE = [row for row in BAD if row[0] in {"P220", "P221", "P231", "P250", "P253", "P256", "P258"}]
+
+
+@pytest.mark.parametrize(
+    ("code", "name", "changes"),
+    [(code, name, changes) for code, _, name, changes in SOLE if "leader" not in str(changes)],
+)
+def test_one_fault_gives_findings_of_one_subject(code: str, name: str, changes: Changes) -> None:
+    subjects = {finding.code[:3] for finding in check_plan(vary(name, changes))}
+    assert subjects <= {code[:3], "P29"}
+
+
+def test_every_rule_is_exercised() -> None:
+    from gemmgen.check import codes
+
+    assert {code for code, *_ in BAD} == set(codes.CODES) - codes.PROTOCOL
+
+
+def test_way_out_of_too_many_stages_is_accepted() -> None:
+    over = check_plan(vary(V8, {"pipeline.ab_stages": 8}))
+    assert [f.help for f in over] == ["at most 7 stages fit: write `ab_stages = 7`"]
+    assert check_plan(vary(V8, {"pipeline.ab_stages": 7})) == []
+    assert "= 263_168 > 232_448" in over[0].source
+
+
+def test_all_findings_come_at_once() -> None:
+    changes = {"tile.k": 16, "pipeline.acc_stages": 3, "barriers.acc_empty": None, "cluster": None}
+    codes = {finding.code for finding in check_plan(vary(V8, changes))}
+    assert {"P205", "P221", "P253", "P240"} <= codes
+
+
+def test_names_of_barriers_do_not_matter() -> None:
+    changes = {"barriers.ab_full.name": "acc_empty2", "barriers.acc_empty.name": "ab_full2"}
+    assert check_plan(vary(V8, changes)) == []
