@@ -28,13 +28,19 @@ _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{i}" for d in ("com", "lpt") for 
 # A generated file runs as a script, which puts its folder first on sys.path: a sibling with one of
 # these names would be imported in place of the module.
 _MODULES = {*sys.stdlib_module_names, "cuda", "cutlass", "gemmgen", "numpy", "torch"}
-# Names that a generated kernel uses for something else, so that no barrier can have them.
-_RESERVED = {
-    *("a", "b", "c", "d", "k", "m", "n", "acc", "cta", "cuda", "cute", "cutlass", "cpasync"),
-    *("gemm", "gemm_kernel", "lane", "main", "mask", "phase", "rank", "self", "smem", "stage"),
-    *("storage", "stream", "tcgen05", "tile", "tmem", "tmem_slot", "torch", "warp"),
-    *dir(builtins),
-}
+# Names that a generated kernel uses for something else, so that no barrier can have them; a test
+# holds them against the committed kernels.
+_USED = """
+a b c d k m n t a_block a_mask a_row a_rows a_smem a_src a_tile acc acc_layout args argv b_block
+b_column b_mask b_rows b_smem b_src b_tile check_problem chunk chunk_layout cluster clusters
+column cpasync cta cta_m cta_n cta_rank cuda cute cutlass devices end from_dlpack full gemm
+gemm_kernel hardware inner_stride is_leader k_block k_next k_tile k_tiles kernel lane load_atom
+load_op m_step m_tile m_tiles main mask max_active_clusters n_step n_tile n_tiles name nvvm
+phase rank read_op row row_stride scope self shapes size slot slot_phase smem source stage start
+storage stream swizzle sys tcgen05 thread_idx tile tiled_mma tiles tma_a tma_b tmem tmem_load
+tmem_read tmem_slot torch us warp warp_idx
+"""
+RESERVED = frozenset([*_USED.split(), *dir(builtins)])
 
 
 class Table(BaseModel):
@@ -68,7 +74,7 @@ def _file_name(name: str) -> str:
 
 
 def _barrier_name(name: str) -> str:
-    if name in _RESERVED:
+    if name in RESERVED:
         title = f"unsafe name: generated code may use `{name}` for something else"
         raise refuse(
             "S106", title, "say what the barrier guards and its state, for instance `ab_full`"
@@ -131,8 +137,17 @@ def _no_repeat(items: tuple[T, ...]) -> tuple[T, ...]:
 SafeName = Annotated[str, Field(pattern=NAME_PATTERN), AfterValidator(_safe_name)]
 FileName = Annotated[SafeName, AfterValidator(_file_name)]
 BarrierName = Annotated[SafeName, AfterValidator(_barrier_name)]
-Title = Annotated[str, AfterValidator(_line), Field(max_length=MAX_TITLE)]
-Prose = Annotated[str, AfterValidator(_prose), Field(max_length=MAX_TEXT)]
+# Length and characters are judged by the functions; editors learn of them from the schema.
+Title = Annotated[
+    str,
+    AfterValidator(_line),
+    Field(json_schema_extra={"pattern": r'^[^"\\\n]+$', "maxLength": MAX_TITLE}),
+]
+Prose = Annotated[
+    str,
+    AfterValidator(_prose),
+    Field(json_schema_extra={"pattern": r'^[^"\\]+$', "maxLength": MAX_TEXT}),
+]
 # TOML gives strings and arrays where Python has enums and tuples: only these two are converted.
 Word = Annotated[E, Field(strict=False)]
 Seq = Annotated[

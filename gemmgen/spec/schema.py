@@ -27,7 +27,7 @@ def json_schema() -> dict[str, Any]:
 
 def json_schema_text() -> str:
     """What `specs/schema.json` holds."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(json_schema(), indent=2) + "\n"
 
 
 def _tidy(node: Any) -> Any:
