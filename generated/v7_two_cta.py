@@ -138,7 +138,7 @@ def gemm_kernel(
                 phase ^= 1  # a barrier is reused once a lap
 
     # --- mma: from the A/B ring into tensor memory ---
-    if warp_idx == MMA_WARP:
+    if warp_idx == MMA_WARP and cta_rank == 0:
         tiled_mma = cute.make_tiled_mma(
             tcgen05.MmaF16BF16Op(
                 cutlass.Float16,

@@ -59,6 +59,9 @@ class Shape(click.ParamType[tuple[int, int, int]]):
 @click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
 @click.option("--sm-count", default=8, show_default=True, help="SMs of the emulated device.")
 @click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
+@click.option(
+    "--max-failures", default=1, show_default=True, help="Stop a file after so many; 0: never."
+)
 @click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write records here.")
 def command(
@@ -69,6 +72,7 @@ def command(
     seed: int,
     sm_count: int,
     jobs: int | None,
+    max_failures: int,
     allow: tuple[str, ...],
     json_path: Path | None,
 ) -> None:
@@ -81,7 +85,7 @@ def command(
     from gemmgen.run.verify import Options
 
     settings = Settings(timing=timing, seed=seed, sm_count=sm_count)
-    options = Options(runner, shapes, settings, allow)
+    options = Options(runner, shapes, settings, allow, max_failures)
     start = time.perf_counter()
     records = _run(find_kernels(paths), options, jobs)
     records.sort(key=lambda record: record.file)
@@ -117,7 +121,9 @@ def _run(paths: list[Path], options: Options, jobs: int | None) -> list[TestReco
                 tasks[file], total=total, advance=int(case is not None), description=name
             )
             if case is not None and case.status == "failed":
-                console.print(_case_line(file, case), markup=False, highlight=False)
+                progress.console.print(
+                    _case_line(file, case), markup=False, highlight=False, soft_wrap=True
+                )
     return records
 
 
@@ -135,14 +141,16 @@ def _report(records: list[TestRecord], seconds: float) -> None:
         table.add_column(name)
     for record in records:
         table.add_row(*_row(record))
-    console = Console(soft_wrap=True, highlight=False)
+    console = Console(highlight=False)
+    console.width = max(console.width, 110)
     console.print(table)
     for record in records:
         if record.message:
-            console.print(f"\n{record.message}", markup=False)
+            console.print(f"\n{record.message}", markup=False, soft_wrap=True)
         refused = [case for case in record.cases if case.status == "refused"]
         for case in refused[:3]:
-            console.print(f"refused {case.shape}: {case.message}", markup=False)
+            line = f"refused {'x'.join(map(str, case.shape))}: {case.message}"
+            console.print(line, markup=False, soft_wrap=True)
     passed = [record for record in records if record.status == "passed"]
     where = ", ".join(sorted({WHERE[record.runner] for record in passed}))
     words = f"verified {where}" if passed else "verified"

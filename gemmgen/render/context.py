@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose
+from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose, RolePlan
 from gemmgen.plan.asserts import plan_asserts
 from gemmgen.terms import ArriveHow, ArriveTo, Dtype, MainloopKind, Ring, Swizzle
 
@@ -70,7 +70,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "storage": _storage(plan),
         "init_rings": _init_rings(plan),
         "masks": _masks(plan),
-        "roles": {role.role.value: role.code for role in plan.roles},
+        "roles": {role.role.value: _condition(role) for role in plan.roles},
         "copy_a": _copy_words(plan, plan.a),
         "copy_b": _copy_words(plan, plan.b),
         "ab_type": DSL_TYPE[spec.problem.a.dtype],
@@ -102,6 +102,11 @@ _PURPOSE_NAMES = {
     Purpose.ACC_EMPTY: "acc_empty",
     Purpose.MMA_DONE: "mma_done",
 }
+
+
+def _condition(role: RolePlan) -> str:
+    """When a warp has `role`; of a pair, the leader CTA alone may have it."""
+    return f"{role.code} and cta_rank == 0" if role.leader_only else role.code
 
 
 def _slots_lines(slots: dict[str, str]) -> list[str]:

@@ -53,7 +53,7 @@ class EmulateRunner:
         self.kernel = kernel
         self.settings = settings
         self.barriers = {
-            barrier.name: BarrierInfo(barrier.smem_offset, barrier.depth)
+            barrier.name: BarrierInfo(barrier.offset, barrier.depth)
             for barrier in plan.barriers
         }
 

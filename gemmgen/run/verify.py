@@ -35,12 +35,14 @@ class Options:
         shapes: (M, N, K) to run; empty for the plan's default shapes.
         settings: timing, seed and SM count of the emulated device.
         allow: compile findings to let pass, by name.
+        max_failures: stop a file after this many failed cases; 0 never stops.
     """
 
     runner: str = "auto"
     shapes: tuple[Triple, ...] = ()
     settings: Settings = field(default_factory=Settings)
     allow: tuple[str, ...] = ()
+    max_failures: int = 1
 
 
 def verify_file(path: Path, options: Options, listener: Listener | None = None) -> TestRecord:
@@ -100,6 +102,8 @@ def _run_cases(
             cases.append(case)
             if listener is not None:
                 listener(str(subject.path), case, total)
+            if sum(case.status == "failed" for case in cases) == options.max_failures:
+                return tuple(cases)
     return tuple(cases)
 
 
