@@ -19,8 +19,9 @@ CODES: dict[str, str] = {
     "P221": "All accumulator slots together are more than the 512 columns of tensor memory.",
     "P222": "An mbarrier counts at most 2^20 - 1 bytes a phase.",
     "P223": "The epilogue reads the accumulator in equal chunks, each a width that tcgen05.ld has.",
-    "P224": "The chunks that a thread holds, the converted values and its addresses are more"
-    " registers than it can have, so the compiler would spill.",
+    "P224": "The chunk that a thread reads, the converted values that it keeps and its addresses"
+    " are more registers than it can have, so the compiler would spill. All threads of a CTA"
+    " share 65536.",
     "P225": "All warps of a CTA share the 65536 registers of an SM.",
     "P230": "A role without warps never runs, and whoever waits for it hangs.",
     "P231": "Two roles that wait for each other cannot be one warp.",

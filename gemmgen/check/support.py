@@ -103,6 +103,13 @@ GAPS: tuple[Gap, ...] = (
         'write `kind = "warp_specialized"`',
     ),
     Gap(
+        "P293",
+        "scheduler.kind",
+        "a persistent kernel of single CTAs",
+        lambda plan: plan.persistent and not plan.geometry.is_pair,
+        'write `kind = "grid"`, or `cta_group = 2`',
+    ),
+    Gap(
         "P294",
         "scheduler.kind",
         "cluster launch control",
@@ -153,6 +160,23 @@ GAPS: tuple[Gap, ...] = (
             or (plan.spec.smem.swizzle is Swizzle.B128 and plan.geometry.tile_k * 2 > 128)
         ),
         'write `swizzle = "128b"` with tile.k = 64',
+    ),
+    Gap(
+        "P297",
+        "smem.swizzle",
+        "a swizzle without a ring of stages",
+        lambda plan: (
+            plan.spec.mainloop.kind is MainloopKind.SERIAL
+            and plan.spec.smem.swizzle is not Swizzle.NONE
+        ),
+        'write `swizzle = "none"`, or `mainloop.kind = "prefetch"`',
+    ),
+    Gap(
+        "P298",
+        "load.multicast",
+        "multicast of one operand only",
+        lambda plan: len([copy for copy in plan.copies if copy.slices > 1]) == 1,
+        'write `multicast = ["a", "b"]` with a cluster of at least 2 x 2',
     ),
     Gap(
         "P298",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gemmgen.plan.make import Plan
 from gemmgen.plan.values import grouped
-from gemmgen.terms import Swizzle
+from gemmgen.terms import MainloopKind, Swizzle
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def _asserts(plan: Plan) -> Iterator[Assertion]:
         message = f"the {span}-byte swizzle needs rows of {row}"
         yield Assertion(f"TILE_K * {size} == {span}", message)
     held = "AB_BYTES // 2" if g.is_pair else "AB_BYTES"
-    stages = " * AB_STAGES" if plan.spec.pipeline.ab_stages > 1 else ""
+    stages = "" if plan.spec.mainloop.kind is MainloopKind.SERIAL else " * AB_STAGES"
     total = f"{held}{stages} + {grouped(plan.smem.head_bytes)} <= {grouped(plan.smem.limit)}"
     yield Assertion(total, "the A and B buffers must fit in shared memory")
     if plan.tmem is not None:

@@ -12,7 +12,7 @@ from gemmgen.plan.memory import TmemMap
 from gemmgen.plan.roles import RolePlan, role_constants
 from gemmgen.plan.values import Constant, ConstantLine, grouped, line, literal
 from gemmgen.spec.model import Spec
-from gemmgen.terms import KExtent, Ring
+from gemmgen.terms import KExtent, MainloopKind, Ring
 
 
 def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
@@ -52,7 +52,7 @@ def _operands(g: Geometry) -> Iterator[ConstantLine]:
 
 def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[ConstantLine]:
     pipeline = spec.pipeline
-    if pipeline.ab_stages > 1:
+    if spec.mainloop.kind is not MainloopKind.SERIAL:
         yield line(literal("AB_STAGES", pipeline.ab_stages))
     if pipeline.acc_stages > 1 or any(b.ring is Ring.ACC for b in spec.barriers):
         yield line(literal("ACC_STAGES", pipeline.acc_stages, "accumulators in tensor memory"))

@@ -136,7 +136,7 @@ def _epilogue(plan: Plan) -> Section:
     epilogue = plan.epilogue
     rows = [
         ("chunks", f"{epilogue.chunks} of {epilogue.columns} columns"),
-        ("registers", f"{epilogue.acc_registers} accumulator + {epilogue.d_registers} output"),
+        ("registers", f"{epilogue.registers} at least"),
     ]
     named = epilogue.named_barrier
     if named is not None:

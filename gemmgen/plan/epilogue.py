@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gemmgen.plan.barriers import BarrierPlan, Purpose
 from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.roles import is_persistent
+from gemmgen.plan.values import Sum
 from gemmgen.spec.model import Spec
 from gemmgen.terms import ArriveHow, Dtype, Role
 
@@ -31,6 +33,7 @@ class EpiloguePlan:
         acc_registers: 32-bit registers a thread for those chunks.
         d_registers: 32-bit registers a thread for one converted chunk.
         store_bytes: bytes of one store to global memory.
+        registers: fewest 32-bit registers a thread that accumulator and output take.
         named_barrier: joins the epilogue warps before one thread releases an accumulator slot, or
             None.
     """
@@ -41,7 +44,21 @@ class EpiloguePlan:
     acc_registers: int
     d_registers: int
     store_bytes: int
+    registers: Sum
     named_barrier: NamedBarrier | None
+
+
+def _registers(chunks: int, columns: int, spec: Spec, d_registers: int) -> Sum:
+    """Values that are live at the same time whatever the compiler does.
+
+    A chunk of the accumulator is converted in place; the compiler may give up a second register
+    buffer, so it does not count. A persistent kernel keeps the converted chunks until it has
+    released the accumulator slot; a kernel of one tile stores each at once.
+    """
+    kept = chunks - 1 if is_persistent(spec) else 0
+    text = f"{columns} accumulator"
+    total = columns + kept * d_registers
+    return Sum(total, f"{text} + {kept} x {d_registers} output" if kept else text)
 
 
 def plan_epilogue(
@@ -64,5 +81,6 @@ def plan_epilogue(
         acc_registers=columns * spec.epilogue.register_buffers,
         d_registers=-(-columns * dtype.nbytes // 4),
         store_bytes=16,
+        registers=_registers(chunks, columns, spec, -(-columns * dtype.nbytes // 4)),
         named_barrier=NamedBarrier("EPILOGUE_BARRIER", 1, threads, what) if releases else None,
     )

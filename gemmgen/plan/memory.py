@@ -10,7 +10,7 @@ from gemmgen.plan.copies import Copy, stage_bytes
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.values import Sum, align_up, grouped, power_of_two
 from gemmgen.spec.model import Spec
-from gemmgen.terms import Ring
+from gemmgen.terms import MainloopKind, Ring
 
 TMEM_SLOT_BYTES = 4
 
@@ -163,7 +163,7 @@ def plan_smem(spec: Spec, arch: ArchFacts, copies: tuple[Copy, ...]) -> SmemMap:
         size = copy.stage_bytes.value * stages
         offset = align_up(offset, align)
         text = f"{stages} x {grouped(copy.stage_bytes.value)} B"
-        ring = "AB_STAGES * " if stages > 1 else ""
+        ring = "" if spec.mainloop.kind is MainloopKind.SERIAL else "AB_STAGES * "
         code = f"{ring}{copy.rows_code} * TILE_K"
         name = copy.operand.value
         fields.append(SmemField(name, FieldKind.OPERAND, offset, size, align, count, code, text))
