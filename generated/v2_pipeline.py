@@ -28,6 +28,7 @@ from cutlass.cute.nvgpu import cpasync, tcgen05
 from cutlass.cute.runtime import from_dlpack
 
 # --- constants ---
+ARCH = "sm_100a"
 TILE_M, TILE_N, TILE_K = 128, 256, 16  # output tile of a CTA, step along K
 MMA_M, MMA_N, MMA_K = 128, 256, 16  # one tcgen05.mma
 AB_STAGES = 4
@@ -258,6 +259,10 @@ def check_problem(a, b, d):
 def main(argv):
     import torch
 
+    if len(argv) != 3 or not all(size.isdecimal() for size in argv):
+        sys.exit("usage: python v2_pipeline.py M N K")
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
+        sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)
     a = torch.randn(m, k, device="cuda", dtype=torch.float16)
     b = torch.randn(n, k, device="cuda", dtype=torch.float16)

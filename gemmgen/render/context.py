@@ -8,7 +8,7 @@ from typing import Any
 
 from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose, RolePlan
 from gemmgen.plan.asserts import plan_asserts
-from gemmgen.terms import ArriveHow, ArriveTo, Dtype, MainloopKind, Ring, Swizzle
+from gemmgen.terms import Arch, ArriveHow, ArriveTo, Dtype, MainloopKind, Ring, Swizzle
 
 DSL_TYPE = {
     Dtype.F16: "cutlass.Float16",
@@ -83,6 +83,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "epilogue_barrier": plan.epilogue.named_barrier,
         "launch": _launch(plan),
         "problem_rules": _problem_rules(plan),
+        "capability": _CAPABILITY[spec.arch],
         "m_step": plan.problem.m_multiple.text,
         "n_step": plan.problem.n_multiple.text,
         "cluster_size_code": "CLUSTER_M * CLUSTER_N" if g.cluster_size > 1 else "1",
@@ -95,6 +96,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
     return context
 
 
+_CAPABILITY = {Arch.SM90A: "(9, 0)", Arch.SM100A: "(10, 0)"}
 _PURPOSE_NAMES = {
     Purpose.AB_FULL: "full",
     Purpose.AB_EMPTY: "empty",

@@ -1,0 +1,72 @@
+"""`gemmgen compile`: PTX, cubin and resource usage, without a GPU."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from gemmgen.files import write_atomic
+
+if TYPE_CHECKING:
+    from gemmgen.compile import Compiled
+
+
+@click.command("compile")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write .ptx and .cubin here.")
+@click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
+@click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
+def command(
+    paths: tuple[Path, ...], output: Path | None, jobs: int | None, allow: tuple[str, ...]
+) -> None:
+    """Compile generated files (or folders of them) for their architecture, in parallel."""
+    from gemmgen.compile import compile_paths
+    from gemmgen.run.subject import find_kernels
+
+    files = find_kernels(paths)
+    good: list[Compiled] = []
+    failed = 0
+    for outcome in compile_paths(files, jobs, allow=allow):
+        if outcome.compiled is not None:
+            good.append(outcome.compiled)
+            click.echo(f"compiled {outcome.path} in {outcome.seconds:.1f} s", err=True)
+        else:
+            failed += 1
+            click.echo(str(outcome.error), err=True)
+    for compiled in good if output is not None else []:
+        assert output is not None
+        stem = output / Path(compiled.path).stem
+        write_atomic(stem.with_suffix(".ptx"), compiled.ptx)
+        write_atomic(stem.with_suffix(".cubin"), compiled.cubin)
+    _report(sorted(good, key=lambda compiled: compiled.path))
+    if failed:
+        click.echo(f"{failed} of {len(files)} files failed", err=True)
+        sys.exit(1)
+
+
+def _report(good: list[Compiled]) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("kernel")
+    for name in ("arch", "regs", "spill B", "local B", "smem KiB", "TMEM cols", "threads"):
+        table.add_column(name, justify="right")
+    for compiled in good:
+        r = compiled.resources
+        smem = r.static_smem_bytes + r.dynamic_smem_bytes
+        table.add_row(
+            Path(compiled.path).name,
+            compiled.arch.value,
+            str(r.registers),
+            str(r.spill_store_bytes + r.spill_load_bytes),
+            str(r.local_bytes),
+            f"{smem / 1024:.1f}",
+            str(r.tmem_columns),
+            str(r.threads),
+        )
+    console = Console(highlight=False)
+    console.width = max(console.width, 110)
+    console.print(table)
