@@ -69,7 +69,7 @@ def format_or_refuse(text: str) -> None:
 
 
 @given(st.text() | toml_like)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_any_text_loads_and_formats_or_is_refused(text: str) -> None:
     load_or_refuse(text)
     format_or_refuse(text)
@@ -85,7 +85,7 @@ def test_any_bytes_are_refused(tmp_path_factory: pytest.TempPathFactory, raw: by
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_any_edit_of_a_spec_loads_and_formats_or_is_refused(data: st.DataObject) -> None:
     text = GOOD
     for _ in range(data.draw(st.integers(1, 4))):
@@ -116,7 +116,7 @@ KEYS = [
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), values, max_size=3))
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 def test_any_value_at_any_key_loads_or_is_refused(assignments: dict[str, object]) -> None:
     try:
         text = override(GOOD, assignments)
