@@ -26,23 +26,30 @@ Importing this package costs nothing; CuTe DSL is imported on the first compile.
 
 from __future__ import annotations
 
+from gemmgen.compile.aot import Built, build_file
 from gemmgen.compile.errors import CompileError
 from gemmgen.compile.intercept import HostFunction, capture, compile_host
 from gemmgen.compile.kernel import Compiled, KernelUnderTest, compile_file
 from gemmgen.compile.launch import Launch
+from gemmgen.compile.manifest import Manifest, check_library, read_manifest
 from gemmgen.compile.pool import Outcome, compile_paths
 from gemmgen.compile.resources import Resources
 
 __all__ = [
+    "Built",
     "CompileError",
     "Compiled",
     "HostFunction",
     "KernelUnderTest",
     "Launch",
+    "Manifest",
     "Outcome",
     "Resources",
+    "build_file",
     "capture",
+    "check_library",
     "compile_file",
     "compile_host",
     "compile_paths",
+    "read_manifest",
 ]

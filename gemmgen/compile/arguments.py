@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gemmgen.compile.errors import failure
-from gemmgen.compile.source import LoadedFile
+from gemmgen.compile.source import TENSORS, LoadedFile
 
 ALIGNMENT = 16  # bytes: what TMA asks of a base address (PTX ISA, tensor-map base address)
 PROBE = 16_384  # rows and columns of the matrices that the probe launch pretends to have
@@ -26,18 +26,52 @@ def fake_arguments(file: LoadedFile) -> list[Any]:
     """
     import cuda.bindings.driver as cuda
     import cutlass
-    import cutlass.cute as cute
-    from cutlass.cute.runtime import make_fake_tensor
 
     def matrix(name: str) -> Any:
         dtype = element_type(file, name)
-        unit = ALIGNMENT * 8 // dtype.width
-        shape = (cute.sym_int(), cute.sym_int(divisibility=unit))
-        stride = (cute.sym_int64(divisibility=unit), 1)
-        return make_fake_tensor(dtype, shape, stride=stride, assumed_align=ALIGNMENT)
+        return _fake_matrix(dtype, _extent(1), _extent(_unit(dtype)))
 
     extras = {"max_active_clusters": cutlass.Int32(1), "stream": cuda.CUstream(0)}
-    return [matrix(name) if name in "abd" else extras[name] for name in file.parameters]
+    return [matrix(name) if name in TENSORS else extras[name] for name in file.parameters]
+
+
+def aot_arguments(file: LoadedFile) -> list[Any]:
+    """Like :func:`fake_arguments`, for TVM-FFI.
+
+    It checks that extents of the same name are equal, and takes the caller's current stream.
+    """
+    import cutlass
+    from cutlass.cute.runtime import make_fake_stream
+
+    a, b, d = (element_type(file, name) for name in TENSORS)
+    m, n, k = _extent(1), _extent(_unit(d)), _extent(max(_unit(a), _unit(b)))
+    given = {
+        "a": _fake_matrix(a, m, k),
+        "b": _fake_matrix(b, n, k),
+        "d": _fake_matrix(d, m, n),
+        "max_active_clusters": cutlass.Int32(1),
+        "stream": make_fake_stream(use_tvm_ffi_env_stream=True),
+    }
+    return [given[name] for name in file.parameters]
+
+
+def _unit(dtype: Any) -> int:
+    """Elements of ``dtype`` in 16 bytes."""
+    return int(ALIGNMENT * 8 // dtype.width)
+
+
+def _extent(unit: int) -> Any:
+    import cutlass.cute as cute
+
+    return cute.sym_int(divisibility=unit)
+
+
+def _fake_matrix(dtype: Any, rows: Any, columns: Any) -> Any:
+    import cutlass.cute as cute
+    from cutlass.cute.runtime import make_fake_tensor
+
+    stride = (cute.sym_int64(divisibility=_unit(dtype)), 1)
+    return make_fake_tensor(dtype, (rows, columns), stride=stride, assumed_align=ALIGNMENT)
 
 
 def call_arguments(
@@ -63,7 +97,7 @@ def probe_arguments(file: LoadedFile) -> list[Any]:
 
     widths = {4: np.int8, 8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
     matrices = []
-    for name in ("a", "b", "d"):
+    for name in TENSORS:
         cell = np.zeros(64, dtype=widths[element_type(file, name).width])
         row = PROBE * cell.itemsize
         matrices.append(np.lib.stride_tricks.as_strided(cell, (PROBE, PROBE), (row, cell.itemsize)))
@@ -74,6 +108,7 @@ def _view(file: LoadedFile, name: str, array: Any) -> Any:
     """A CuTe tensor over ``array``'s memory; integers stand for types that DLPack lacks."""
     from cutlass.cute.runtime import from_dlpack
 
+    _check_layout(file, name, array)
     dtype = element_type(file, name)
     bits = str(array.dtype)
     if "float8" in bits:
@@ -90,3 +125,30 @@ def _view(file: LoadedFile, name: str, array: Any) -> Any:
             )
         tensor.element_type = dtype
     return tensor
+
+
+def _check_layout(file: LoadedFile, name: str, array: Any) -> None:
+    """Refuse what the compiled host code would misread.
+
+    It takes every row stride as a run-time value, and the DSL passes none for a stride of 0, which
+    it holds to be static: the kernel would see whatever lies there (measured with 4.8.1).
+    """
+    strides = _element_strides(array)
+    shape = tuple(getattr(array, "shape", ()))
+    reason = ""
+    if strides is None or len(shape) != 2:
+        reason = "is not a 2-D array of torch or numpy"
+    elif shape[1] > 1 and strides[1] != 1:
+        reason = f"has strides {strides}: its rows are not contiguous"
+    elif shape[0] > 1 and strides[0] == 0:
+        reason = f"has strides {strides}: its rows are one and the same"
+    if reason:
+        raise failure("C314", f"matrix {name} {reason}", file=file.source.path)
+
+
+def _element_strides(array: Any) -> tuple[int, ...] | None:
+    if hasattr(array, "stride"):
+        return tuple(array.stride())
+    if hasattr(array, "strides"):
+        return tuple(stride // array.itemsize for stride in array.strides)
+    return None

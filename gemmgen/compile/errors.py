@@ -18,6 +18,7 @@
 | C314 | the host function fails when called |
 | C315 | a shared library cannot be built |
 | C316 | ptxas serializes wgmma instructions |
+| C317 | a built library is damaged, stale or for another architecture |
 """
 
 from __future__ import annotations

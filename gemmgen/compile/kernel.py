@@ -60,23 +60,24 @@ class KernelUnderTest:
     """
 
     compiled: Compiled
+    file: LoadedFile
 
     def __init__(
         self, path: Path | str, *, allow: Iterable[str] = (), arch: Arch | None = None
     ) -> None:
         allowed = checked_allow(allow)
-        self._file = load(read_source(path), arch)
-        self._host = _compile(self._file)
+        self.file = load(read_source(path), arch)
+        self._host = _compile(self.file)
         entry = single_entry(self._host.ptx, self.path)
-        probe = self._only(self._capture(probe_arguments(self._file), _PROBE_SM_COUNT))
+        probe = self._only(self._capture(probe_arguments(self.file), _PROBE_SM_COUNT))
         resources = read_resources(self._host.ptx, self._host.ptxas_log, entry, probe.smem_bytes)
         findings = judge(resources, entry, self.path, allowed)
         if findings:
             raise CompileError(findings)
         self.compiled = Compiled(
             path=self.path,
-            digest=self._file.source.digest,
-            arch=self._file.arch,
+            digest=self.file.source.digest,
+            arch=self.file.arch,
             entry=entry,
             ptx=self._host.ptx,
             cubin=self._host.cubin,
@@ -87,12 +88,12 @@ class KernelUnderTest:
     @property
     def path(self) -> str:
         """The file, as it was named."""
-        return self._file.source.path
+        return self.file.source.path
 
     @property
     def module(self) -> Any:
         """The imported file: its constants, ``check_problem``, ``UnsupportedProblem``."""
-        return self._file.module
+        return self.file.module
 
     def launch(self, a: Any, b: Any, d: Any, *, sm_count: int = 148, stream: int = 0) -> Launch:
         """The launch that ``gemm(a, b, d)`` makes on a device with ``sm_count`` SMs.
@@ -113,7 +114,10 @@ class KernelUnderTest:
         """Like :meth:`launch`, for host code that may make none or several."""
         x, y, z = self.compiled.cluster
         clusters = max(1, sm_count // (x * y * z))
-        arguments = call_arguments(self._file, a, b, d, clusters=clusters, stream=stream)
+        try:
+            arguments = call_arguments(self.file, a, b, d, clusters=clusters, stream=stream)
+        except Exception as error:
+            raise explain(error, self.path, code="C314") from None
         return self._capture(arguments, sm_count)
 
     def _capture(self, arguments: list[Any], sm_count: int) -> tuple[Launch, ...]:

@@ -68,16 +68,16 @@ def test_binary_rubbish_is_refused(tmp_path: Path) -> None:
         assert caught.value.code == code
 
 
-SPILL = """scratch = cute.make_rmem_tensor((160,), cutlass.Float32)
-        for k in cutlass.range_constexpr(160):
+SPILL = """scratch = cute.make_rmem_tensor((96,), cutlass.Float32)
+        for k in cutlass.range_constexpr(96):
             scratch[k] = a[row, thread + 1024 * k].to(cutlass.Float32)
         cute.arch.sync_threads()
         for n in cutlass.range(cute.size(b, mode=[1])):
-            for k in cutlass.range_constexpr(160):
-                scratch[k] = scratch[k] * n + scratch[(k * 7 + 1) % 160]
+            for k in cutlass.range_constexpr(96):
+                scratch[k] = scratch[k] * n + scratch[(k * 7 + 1) % 96]
         total = cutlass.Float32(0)
-        for k in cutlass.range_constexpr(160):
-            total += scratch[k] * scratch[(k * 3) % 160]
+        for k in cutlass.range_constexpr(96):
+            total += scratch[k] * scratch[(k * 3) % 96]
         """
 LOCAL = """scratch = cute.make_rmem_tensor((64,), cutlass.Float32)
         for k in cutlass.range_constexpr(64):

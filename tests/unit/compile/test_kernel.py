@@ -110,6 +110,20 @@ def test_a_matrix_of_another_type_is_refused(kernel: KernelUnderTest) -> None:
         assert caught.value.code == "C314"
 
 
+def test_a_matrix_that_the_host_code_would_misread_is_refused(kernel: KernelUnderTest) -> None:
+    a, b, d = problem(8, 64, 16)
+    misread = {
+        "rows are one and the same": a[:1].expand(8, 16),
+        "not contiguous": torch.zeros(16, 8, dtype=torch.float16).t(),
+        "not a 2-D array": a.reshape(1, 8, 16),
+        "not aligned to 16 bytes": torch.zeros(8, 32, dtype=torch.float16)[:, 1:17],
+    }
+    for words, wrong in misread.items():
+        with pytest.raises(CompileError, match=words) as caught:
+            kernel.launch(wrong, b, d)
+        assert caught.value.code == "C314"
+
+
 def test_host_code_that_launches_twice_is_refused(edited: Edit) -> None:
     again = "    gemm_kernel(a, b, d).launch(grid=[1, 1, 1], block=[THREADS, 1, 1])\n"
     columns = "    columns = cute.ceil_div(cute.size(d, mode=[1]), THREADS)\n"
