@@ -2,8 +2,8 @@
 
 PTX ISA "Parallel Synchronization and Communication Instructions: clusterlaunchcontrol".
 `try_cancel` writes an opaque 16-byte answer and counts 16 bytes on an mbarrier, in every CTA of the
-cluster with `.multicast::cluster::all`. The encoding is this emulator's own: x, y and z of the first CTA in 32
-bits each, then a mark in which bit 0 says that a cluster was cancelled.
+cluster with `.multicast::cluster::all`. The encoding is this emulator's own: x, y and z of the
+first CTA in 32 bits each, then a mark in which bit 0 says that a cluster was cancelled.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ order of issue; each reads its operands from shared memory when it completes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,10 +27,11 @@ from gemmgen.emulate.ops.wgmmastate import (
     warp_state,
     warpgroup_state,
 )
-from gemmgen.emulate.ptx import Imm, Vec
+from gemmgen.emulate.ptx import Bracket, Imm, Operand, Reg, Vec
 from gemmgen.emulate.tensor.descriptor import decode_wgmma
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.fragments import A_REGISTERS, ROWS, WARPS, a_bytes_of
+from gemmgen.emulate.tensor.mma import add
 from gemmgen.emulate.tensor.numeric import widen
 
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)")
@@ -47,6 +49,7 @@ class Form:
     a_mn_major: bool
     b_mn_major: bool
     negate: bool
+    saturate: bool
     a_in_registers: bool
 
     @property
@@ -67,7 +70,9 @@ def mma_async(d: Decoder) -> Handler:
     descriptors = [d.uniform(o, 64) for o in d.ops[(2 if form.a_in_registers else 1) : 3]]
     accumulate = d.uniform(d.ops[3], 1)
 
-    def run(g: Group) -> None:
+    early = _read_before_wait(d, set(slots))
+
+    def issue(g: Group) -> Issued:
         state, warp, registers = warp_state(g.warp), g.warp.index % WARPS, g.regs
         bits = tuple(read(g) for read in descriptors)
         values = [registers[slot] for slot in slots] if accumulate(g) else None
@@ -85,17 +90,55 @@ def mma_async(d: Decoder) -> Handler:
             registers[slot] = row
         if len(entry.warps) == WARPS:
             _submit(d, g, form, entry)
+        return entry
 
-    return d.collective(run)
+    def run(g: Group) -> None:
+        issue(g)
+
+    def run_at_once(g: Group) -> Wait | None:
+        state = warp_state(g.warp)
+        entry = state.waiting or issue(g)
+        state.waiting = None
+        if entry.operation is None:
+            state.waiting = entry
+            return Wait(entry.channel, "the other warps of the warpgroup to issue the wgmma")
+        if not entry.done:
+            g.machine.complete(entry.operation)
+        entry.accumulator.fill()
+        return None
+
+    return d.collective(run_at_once, blocking=True) if early else d.collective(run)
+
+
+def _read_before_wait(d: Decoder, slots: set[int]) -> bool:
+    """Whether the compiler put uses of the results (register moves) before the next wait.
+
+    NVVM splits pairs of f16 accumulators there. Such a wgmma has to show its result at once.
+    """
+    for instr in d.kernel.instrs[d.instr.index + 1 :]:
+        if instr.opcode.startswith("wgmma.wait_group"):
+            return False
+        if not instr.opcode.startswith("wgmma") and _mentions(instr.operands, slots):
+            return True
+    return False
+
+
+def _mentions(operands: Iterable[Operand], slots: set[int]) -> bool:
+    for operand in operands:
+        if isinstance(operand, Reg) and operand.slot in slots:
+            return True
+        if isinstance(operand, Vec | Bracket) and _mentions(operand.items, slots):
+            return True
+    return False
 
 
 def _form(d: Decoder) -> Form:
-    d.allow("sync", "aligned", *d.mods[2:6])
-    shape = _SHAPE.fullmatch(d.mods[2]) if len(d.mods) >= 6 else None
+    mods = [m for m in d.mods if m not in ("sync", "aligned", "satfinite")]
+    shape = _SHAPE.fullmatch(mods[0]) if len(mods) == 4 else None
     if shape is None:
-        raise d.unknown("shape")
+        raise d.unknown("shape or modifiers")
     n, k = int(shape[1]), int(shape[2])
-    kind_d, kind_a, kind_b = d.mods[3:6]
+    kind_d, kind_a, kind_b = mods[1:]
     if k != _K_BY_TYPE.get(kind_a) or n % 8 or not 8 <= n <= 256:
         raise d.unknown("shape or type")
     immediates = [o.value for o in d.ops[4:] if isinstance(o, Imm)]
@@ -106,7 +149,15 @@ def _form(d: Decoder) -> Form:
     majors = [*majors, 0, 0][:2]
     negative = sum(1 for s in scales if s & 0xFFFFFFFF == 0xFFFFFFFF)
     return Form(
-        n, kind_d, kind_a, kind_b, bool(majors[0]), bool(majors[1]), negative == 1, in_registers
+        n=n,
+        d=kind_d,
+        a=kind_a,
+        b=kind_b,
+        a_mn_major=bool(majors[0]),
+        b_mn_major=bool(majors[1]),
+        negate=negative == 1,
+        saturate=d.has("satfinite"),
+        a_in_registers=in_registers,
     )
 
 
@@ -172,7 +223,7 @@ def _complete(cta: Cta, form: Form, entry: Issued) -> None:
         product = product.astype(np.int32)
     accumulator = entry.accumulator
     start = accumulator.start()
-    values = product if start is None else start + product
+    values = product if start is None else add(start, product, form.saturate)
     if form.d == "f16":
         with np.errstate(over="ignore"):
             values = values.astype(np.float16).astype(np.float32)

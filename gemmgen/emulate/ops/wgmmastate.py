@@ -109,6 +109,8 @@ class WarpState:
     fenced: bool = False
     recent: list[Accumulator] = field(default_factory=list)
     """Accumulators that this warp's registers may still hold, newest last."""
+    waiting: Issued | None = None
+    """A wgmma that must show its result at once and that other warps have yet to issue."""
     open: list[Issued] = field(default_factory=list)
     committed: list[list[Issued]] = field(default_factory=list)
 

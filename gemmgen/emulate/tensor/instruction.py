@@ -44,6 +44,8 @@ class MmaShape:
     b_mn_major: bool
     negate_a: bool
     negate_b: bool
+    saturate: bool = False
+    """Kind i8: sums stop at the limits of int32 instead of wrapping."""
 
 
 @lru_cache(maxsize=256)
@@ -58,10 +60,9 @@ def decode_instruction(bits: int, kind: str, cta_group: int) -> MmaShape:
     """
     if kind not in _INPUTS:
         raise fault("E235", f"tcgen05.mma kind::{kind} is not emulated")
-    if bits & 0b1100:
-        raise fault(
-            "E235", f"instruction descriptor {bits:#010x}: sparsity and saturation are not emulated"
-        )
+    if bits & 4 or (bits & 8 and kind != "i8"):
+        what = "sparsity is not emulated" if bits & 4 else "only kind::i8 saturates"
+        raise fault("E235", f"instruction descriptor {bits:#010x}: {what}")
     shape = MmaShape(
         m=(bits >> 24 & 31) << 4,
         n=(bits >> 17 & 63) << 3,
@@ -72,6 +73,7 @@ def decode_instruction(bits: int, kind: str, cta_group: int) -> MmaShape:
         b_mn_major=bool(bits >> 16 & 1),
         negate_a=bool(bits >> 13 & 1),
         negate_b=bool(bits >> 14 & 1),
+        saturate=bool(bits >> 3 & 1),
     )
     _check_shape(shape, kind, cta_group, bits)
     return shape

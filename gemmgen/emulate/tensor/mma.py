@@ -79,7 +79,8 @@ def update_accumulator(
         values = product[part.rows, part.columns]
         cells = slice(column, column + width)
         if accumulate:
-            values = values + _read(memory, part.lanes, cells, shape.d, scale)
+            old = _read(memory, part.lanes, cells, shape.d, scale)
+            values = add(old, values, shape.saturate)
         bits = _pack(values, shape.d)
         lanes = part.lanes
         if disabled:
@@ -88,6 +89,18 @@ def update_accumulator(
         memory.data[lanes, cells] = bits
         if not disabled:
             memory.written[_groups(part), cells] = True
+
+
+def add(old: NDArray[Any], new: NDArray[Any], saturate: bool = False) -> NDArray[Any]:
+    """Add two accumulators, float32 or int32; int32 wraps unless it is to saturate."""
+    if saturate:
+        wide = old.astype(np.int64) + new
+        limits = np.iinfo(np.int32)
+        clipped: NDArray[Any] = np.clip(wide, limits.min, limits.max).astype(np.int32)
+        return clipped
+    with np.errstate(over="ignore", invalid="ignore"):
+        total: NDArray[Any] = old + new
+    return total
 
 
 def _read(memory: TensorMemory, lanes: Any, cells: slice, d: str, scale: int) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import pytest
 from gemmgen.emulate.tensor.descriptor import MatrixDescriptor, operand_chunks
 from gemmgen.emulate.tensor.instruction import MmaShape
 from gemmgen.emulate.tensor.memory import TensorMemory
-from gemmgen.emulate.tensor.mma import multiply, read_operand, update_accumulator
+from gemmgen.emulate.tensor.mma import add, multiply, read_operand, update_accumulator
 
 START = 0x400
 
@@ -121,3 +121,10 @@ def test_an_f16_accumulator_takes_a_column_an_element() -> None:
     assert (memory.data[:, :16] == np.float16(2048).view(np.uint16)).all()
     update_accumulator(memory, 0, f16, 1, product, True)
     assert (memory.data[:, :16] == np.float16(4096).view(np.uint16)).all()
+
+
+def test_int32_sums_wrap_or_saturate_as_told() -> None:
+    top = np.array([[2**31 - 1, -(2**31)]], dtype=np.int32)
+    step = np.array([[5, -5]], dtype=np.int32)
+    assert add(top, step, True).tolist() == top.tolist()
+    assert add(top, step, False).tolist() == [[-(2**31) + 4, 2**31 - 5]]
