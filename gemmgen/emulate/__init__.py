@@ -1,7 +1,7 @@
 """A CPU emulator for the PTX of one kernel launch, with asynchronous work under hostile timing.
 
-``emulate(launch, buffers)`` runs a captured launch on host memory. README.md of this package describes the interface
-for opcode files. Needs numpy only.
+``emulate(launch, buffers)`` runs a captured launch on host memory. README.md of this package
+describes the interface for opcode files. Needs numpy only.
 """
 
 from __future__ import annotations
@@ -13,5 +13,6 @@ from gemmgen.emulate.memory import Buffer
 from gemmgen.emulate.settings import BarrierInfo, Settings
 
 __all__ = [
-    "BarrierInfo", "Buffer", "EmulationError", "Hang", "Listener", "Place", "Result", "Settings", "emulate",
+    "BarrierInfo", "Buffer", "EmulationError", "Hang", "Listener", "Place", "Result", "Settings",
+    "emulate",
 ]  # fmt: skip

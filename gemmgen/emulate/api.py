@@ -23,7 +23,9 @@ MAX_CLUSTER = 16  # the same: non-portable cluster size
 
 @dataclass(frozen=True)
 class Result:
-    """What a run did: warp instructions, seconds of host time, CTAs, asynchronous operations by kind."""
+    """What a run did: warp instructions, seconds of host time, CTAs, asynchronous operations by
+    kind.
+    """
 
     instructions: int
     seconds: float
@@ -41,8 +43,8 @@ def emulate(
 ) -> Result:
     """Run a launch; the kernel reads and writes ``buffers`` in place.
 
-    ``barriers`` names mbarriers for messages. Raises :class:`EmulationError` (with its code) for a fault of the kernel
-    or PTX that the emulator lacks, :class:`Hang` for a deadlock.
+    ``barriers`` names mbarriers for messages. Raises :class:`EmulationError` (with its code) for
+    a fault of the kernel or PTX that the emulator lacks, :class:`Hang` for a deadlock.
     """
     chosen = settings or Settings()
     loaded = program(launch.ptx, launch.entry)
@@ -112,9 +114,12 @@ def _check(launch: Launch, kernel: Kernel, settings: Settings) -> None:
 def _params(launch: Launch, kernel: Kernel) -> bytes:
     if len(launch.params) != len(kernel.params):
         raise EmulationError(
-            "E217", f"{len(launch.params)} parameters given, `{kernel.name}` has {len(kernel.params)}"
+            "E217",
+            f"{len(launch.params)} parameters given, `{kernel.name}` has {len(kernel.params)}",
         )
-    out = bytearray(sum(p.size for p in kernel.params[-1:]) + (kernel.params[-1].offset if kernel.params else 0))
+    out = bytearray(
+        sum(p.size for p in kernel.params[-1:]) + (kernel.params[-1].offset if kernel.params else 0)
+    )
     for value, param in zip(launch.params, kernel.params, strict=True):
         if len(value) != param.size:
             raise EmulationError(

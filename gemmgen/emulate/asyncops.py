@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 class Channel:
-    """Something that warps can wait on. ``Machine.notify(channel)`` wakes them all; each retries its instruction."""
+    """Something that warps can wait on. ``Machine.notify(channel)`` wakes them all; each retries
+    its instruction.
+    """
 
     __slots__ = ("waiters",)
 
@@ -24,9 +26,9 @@ class Channel:
 class Wait:
     """Why a blocking handler cannot go on: returned by it in place of None.
 
-    ``reason`` is for people ("bulk group wait, 2 groups unread"). ``barrier`` and ``phase`` are set by mbarrier waits,
-    for the hang table. A wait ``timed`` may also end by a time limit: when nothing else can happen, the engine
-    lets it go on once.
+    ``reason`` is for people ("bulk group wait, 2 groups unread"). ``barrier`` and ``phase`` are
+    set by mbarrier waits, for the hang table. A wait ``timed`` may also end by a time limit:
+    when nothing else can happen, the engine lets it go on once.
     """
 
     channel: Channel
@@ -39,9 +41,10 @@ class Wait:
 class AsyncOp:
     """One asynchronous operation, submitted with ``Machine.submit``.
 
-    ``kind`` names it for timing policies and traces: ``tma_load``, ``tma_store``, ``mma``, ``commit``, … ``unit`` is
-    the track in a trace. Operations with one ``queue`` key complete in the order of submission; ``queue`` None
-    completes in any order. ``run`` takes effect at completion: it reads and writes memory and signals barriers then.
+    ``kind`` names it for timing policies and traces: ``tma_load``, ``tma_store``, ``mma``,
+    ``commit``, … ``unit`` is the track in a trace. Operations with one ``queue`` key complete in
+    the order of submission; ``queue`` None completes in any order. ``run`` takes effect at
+    completion: it reads and writes memory and signals barriers then.
     """
 
     kind: str

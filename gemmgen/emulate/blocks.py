@@ -1,7 +1,8 @@
 """Basic blocks as Python functions: a block runs without returning to the scheduler.
 
-A block function takes a group and returns the index of the next block, or one of the negative codes below. Line
-numbers of the generated text lead back to instructions, so errors cost nothing until they happen.
+A block function takes a group and returns the index of the next block, or one of the negative
+codes below. Line numbers of the generated text lead back to instructions, so errors cost nothing
+until they happen.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from gemmgen.emulate.lanes import merge
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.program import Program, Step
 from gemmgen.emulate.ptx import Instr
-from gemmgen.emulate.split import LEFT, PARKED, SPLIT, diverge, leave, meet, park, settle, split_guard
+from gemmgen.emulate.split import (
+    LEFT,
+    PARKED,
+    SPLIT,
+    diverge,
+    leave,
+    meet,
+    park,
+    settle,
+    split_guard,
+)
 
 Function = Callable[[Group], int]
 __all__ = ["LEFT", "PARKED", "SPLIT", "compile_block", "instruction_of"]

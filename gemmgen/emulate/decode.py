@@ -1,10 +1,12 @@
-"""Opcode registration, and what an opcode file sees of an instruction while it turns it into a handler."""
+"""Opcode registration, and what an opcode file sees of an instruction while it turns it into a
+handler.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -37,11 +39,12 @@ Run = Callable[[Group], Any]
 class Handler:
     """What an instruction does.
 
-    ``run(group)`` executes it. With ``blocking`` it may return a :class:`Wait`: nothing has happened then, and it is
-    called again when the channel is notified. With ``meet`` (group -> lanes as bits) all those lanes of the warp
-    that have not exited must be together first. ``source`` in place of ``run`` is Python text for the block compiler:
-    it sees ``R`` (registers), ``g`` (group) and the names in ``env``. ``target`` is the instruction index of a branch;
-    ``ends`` marks exit.
+    ``run(group)`` executes it. With ``blocking`` it may return a :class:`Wait`: nothing has
+    happened then, and it is called again when the channel is notified. With ``meet`` (group ->
+    lanes as bits) all those lanes of the warp that have not exited must be together first.
+    ``source`` in place of ``run`` is Python text for the block compiler: it sees ``R``
+    (registers), ``g`` (group) and the names in ``env``. ``target`` is the instruction index of a
+    branch; ``ends`` marks exit.
     """
 
     run: Run | None = None
@@ -53,12 +56,14 @@ class Handler:
     ends: bool = False
 
 
-Decode = Callable[["Decoder"], Union[Handler, Run]]
+Decode = Callable[["Decoder"], Handler | Run]
 REGISTRY: dict[str, Decode] = {}
 
 
 def op(*names: str) -> Callable[[Decode], Decode]:
-    """Register a decoder for opcodes by dotted prefix; the longest registered prefix of an opcode wins."""
+    """Register a decoder for opcodes by dotted prefix; the longest registered prefix of an
+    opcode wins.
+    """
 
     def register(decode: Decode) -> Decode:
         for name in names:
@@ -82,7 +87,8 @@ def lookup(opcode: str) -> tuple[str, Decode] | None:
 
 
 class Decoder:
-    """One instruction while it is decoded. ``ops`` are its operands, ``mods`` the dotted parts after ``base``.
+    """One instruction while it is decoded. ``ops`` are its operands, ``mods`` the dotted parts
+    after ``base``.
 
     Readers and writers made here also record which registers the instruction reads and writes.
     """
@@ -120,15 +126,17 @@ class Decoder:
     # --- operands as functions of a group ---
 
     def read(self, operand: Operand, bits: int = 32) -> Callable[[Group], Value]:
-        """The value: an int when uniform, else 32 lanes. Constants become unsigned ``bits`` wide."""
+        """The value: an int when uniform, else 32 lanes. Constants become unsigned ``bits``
+        wide.
+        """
         if isinstance(operand, Reg):
             slot = operand.slot
             self.reads.add(slot)
-            return lambda g: g.regs[slot]  # type: ignore[no-any-return]
+            return lambda g: g.regs[slot]
         if isinstance(operand, Not):
             slot = operand.reg.slot
             self.reads.add(slot)
-            return lambda g: g.regs[slot] ^ True  # type: ignore[no-any-return]
+            return lambda g: g.regs[slot] ^ True
         if isinstance(operand, Imm):
             value = operand.value & ((1 << bits) - 1) if bits > 1 else bool(operand.value)
             return lambda g: value
@@ -170,7 +178,9 @@ class Decoder:
         return one
 
     def address(self, operand: Operand) -> Callable[[Group], Value]:
-        """The address of `[base+offset]` (or of a bare operand), base plus offset in the base's width."""
+        """The address of `[base+offset]` (or of a bare operand), base plus offset in the base's
+        width.
+        """
         if not isinstance(operand, Addr):
             return self.read(operand)
         offset = operand.offset
@@ -178,10 +188,10 @@ class Decoder:
             slot = operand.base.slot
             self.reads.add(slot)
             if not offset:
-                return lambda g: g.regs[slot]  # type: ignore[no-any-return]
+                return lambda g: g.regs[slot]
             mask = (1 << operand.base.bits) - 1
             step = offset & mask
-            return lambda g: (g.regs[slot] + step) & mask  # type: ignore[no-any-return]
+            return lambda g: (g.regs[slot] + step) & mask
         if isinstance(operand.base, Sym):
             return self._symbol(Sym(operand.base.name, operand.base.offset + offset))
         value = operand.base.value + offset
@@ -197,7 +207,9 @@ class Decoder:
                 return value
             active = value[g.lanes]
             if (active != active[0]).any():
-                raise EmulationError("E213", f"lanes hold addresses {[hex(a) for a in active.tolist()]}")
+                raise EmulationError(
+                    "E213", f"lanes hold addresses {[hex(a) for a in active.tolist()]}"
+                )
             return int(active[0])
 
         return one
@@ -221,7 +233,9 @@ class Decoder:
         return self.slots(operand)[0]
 
     def slots(self, operand: Operand) -> list[int]:
-        """Slots of a vector of destination registers, for handlers that fill ``g.regs`` themselves."""
+        """Slots of a vector of destination registers, for handlers that fill ``g.regs``
+        themselves.
+        """
         items: Sequence[Operand] = operand.items if isinstance(operand, Vec) else (operand,)
         out = []
         for item in items:
@@ -232,7 +246,9 @@ class Decoder:
         return out
 
     def items(self, operand: Operand) -> tuple[Operand, ...]:
-        """The parts of `{…}` or of a bracket of several operands; a lone operand as a tuple of one."""
+        """The parts of `{…}` or of a bracket of several operands; a lone operand as a tuple of
+        one.
+        """
         if isinstance(operand, Vec | Bracket):
             return operand.items
         return (operand,)
@@ -259,7 +275,9 @@ class Decoder:
         return name
 
     def inline(self, *lines: str) -> Handler:
-        """A handler made of Python text: ``R`` is the register list, ``g`` the group; ``x`` and ``y`` are free."""
+        """A handler made of Python text: ``R`` is the register list, ``g`` the group; ``x`` and
+        ``y`` are free.
+        """
         return Handler(source=lines, env=self.env)
 
     # --- kinds of handler ---
@@ -271,7 +289,9 @@ class Decoder:
 
     @staticmethod
     def collective(run: Callable[[Group], Any], *, blocking: bool = False) -> Handler:
-        """A handler for `.sync.aligned`: all lanes of the warp that have not exited come together first."""
+        """A handler for `.sync.aligned`: all lanes of the warp that have not exited come
+        together first.
+        """
         return Handler(run=run, blocking=blocking, meet=lambda g: FULL)
 
 

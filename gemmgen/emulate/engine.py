@@ -149,7 +149,9 @@ class Engine:
             born.clear()
 
     def _lowest(self, group: Group) -> Group:
-        """Of the groups of a warp that can run, the one that is furthest behind, so that they meet again."""
+        """Of the groups of a warp that can run, the one that is furthest behind, so that they
+        meet again.
+        """
         able = [g for g in group.warp.groups if g.state == "run"]
         free = [g for g in able if not g.skip]
         if not free:
@@ -186,7 +188,9 @@ class Engine:
             self._blame(error, group)
             raise
         except Exception as error:
-            fault = EmulationError("E200", f"{type(error).__name__}: {error}", title="emulator fault")
+            fault = EmulationError(
+                "E200", f"{type(error).__name__}: {error}", title="emulator fault"
+            )
             self._blame(fault, group, error)
             raise fault from error
         finally:
@@ -194,11 +198,13 @@ class Engine:
         if code >= 0:
             group.pc = pc
         if budget <= 0 and self.machine.progress == before and group.state == "run":
-            self._spin(group)
+            code = self._spin(group)
         return code
 
     def _join(self, group: Group) -> bool:
-        """Take in groups of the warp at the same instruction; True when another one should run first."""
+        """Take in groups of the warp at the same instruction; True when another one should run
+        first.
+        """
         warp = group.warp
         behind = False
         for other in list(warp.groups):
@@ -214,26 +220,34 @@ class Engine:
                 behind = True
         return behind and warp.split
 
-    def _spin(self, group: Group) -> None:
-        """A slice went by without progress: park the group if its loop has come round unchanged."""
+    def _spin(self, group: Group) -> int:
+        """A slice went by without progress: park the group if its loop comes round unchanged.
+        Returns as a block.
+        """
         group.skip = True
         program, machine = self.program, self.machine
-        if group.warp.split and any(g.state == "run" and g is not group for g in group.warp.groups):
-            return
+        others = [g for g in group.warp.groups if g is not group]
+        if any(g.state == "run" for g in others):
+            return group.pc
         start, before = group.pc, machine.progress
         held = list(group.regs)
         functions = program.functions
         count = 0
         pc = start
+        round_trip = False
         try:
             for _ in range(_SPIN_BLOCKS):
+                if any(g.state == "meet" and g.pc == pc for g in others):
+                    break
+                if others:
+                    group.dirty |= program.written[pc]
                 code = (functions[pc] or compile_block(program, pc))(group)
                 if code < 0:
-                    self._after_spin(group, code)
-                    return
+                    return code
                 count += program.sizes[pc]
                 pc = code
-                if pc == start or machine.progress != before:
+                round_trip = pc == start and machine.progress == before
+                if round_trip or machine.progress != before:
                     break
         except EmulationError as error:
             self._blame(error, group)
@@ -241,16 +255,15 @@ class Engine:
         finally:
             machine.instructions += count
         group.pc = pc
-        if pc == start and machine.progress == before and _same(held, group.regs, program.live[pc]):
+        if round_trip and _same(held, group.regs, program.live[pc]):
             place = program.kernel.instrs[pc].place
             group.state = "wait"
-            group.wait = Wait(self.spinners, f"spins at line {place.ptx_line} for a change in memory")
+            group.wait = Wait(
+                self.spinners, f"spins at line {place.ptx_line} for a change in memory"
+            )
             self.spinners.waiters.append(group)
             self.spun_at = machine.progress
-
-    def _after_spin(self, group: Group, code: int) -> None:
-        if code == LEFT:
-            group.state = "left"
+        return pc
 
     # --- exit ---
 
@@ -318,4 +331,3 @@ def _same(old: list[Any], new: list[Any], live: int) -> bool:
         elif a != b:
             return False
     return True
-

@@ -35,7 +35,9 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where an instruction stands: its line in the PTX (from 1), its text, and the source line behind it."""
+    """Where an instruction stands: its line in the PTX (from 1), its text, and the source line
+    behind it.
+    """
 
     ptx_line: int
     ptx_text: str
@@ -49,12 +51,18 @@ class Place:
 class EmulationError(Exception):
     """A fault of the emulated kernel, or PTX that the emulator cannot run.
 
-    ``detail`` says what happened with its figures, ``where`` which CTA, warp and lanes did it. The engine fills
-    ``place`` and ``where`` in for errors that an opcode raises without them.
+    ``detail`` says what happened with its figures, ``where`` which CTA, warp and lanes did it.
+    The engine fills ``place`` and ``where`` in for errors that an opcode raises without them.
     """
 
     def __init__(
-        self, code: str, detail: str, *, place: Place | None = None, where: str = "", title: str = ""
+        self,
+        code: str,
+        detail: str,
+        *,
+        place: Place | None = None,
+        where: str = "",
+        title: str = "",
     ) -> None:
         super().__init__(code, detail)
         self.code = code
@@ -82,7 +90,7 @@ class EmulationError(Exception):
         return "\n".join(lines)
 
 
-class Hang(EmulationError):
+class Hang(EmulationError):  # noqa: N818 (the word that people use)
     """Nothing can run any more (E201), or warps spin without any progress (E202)."""
 
     def __init__(self, code: str, detail: str, table: str) -> None:
@@ -90,7 +98,9 @@ class Hang(EmulationError):
         self._table = table
 
     def table(self) -> str:
-        """One row for each blocked warp: where it stands, what it waits for, and what is missing."""
+        """One row for each blocked warp: where it stands, what it waits for, and what is
+        missing.
+        """
         return self._table
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.program import Program
 
 _MOST_ROWS = 64
+Row = tuple[str, str, str, str, str, str, str]
 
 
 def deadlock(machine: Machine, program: Program, resident: Sequence[Cluster]) -> Hang:
@@ -35,16 +36,19 @@ def _groups(resident: Sequence[Cluster]) -> list[Group]:
 
 
 def _table(groups: Sequence[Group], machine: Machine, program: Program) -> str:
-    rows = [("CTA", "warp", "lanes", "PTX line", "source", "waits for", "state")]
+    rows: list[Row] = [("CTA", "warp", "lanes", "PTX line", "source", "waits for", "state")]
     rows += [_row(g, program) for g in groups[:_MOST_ROWS]]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines = [
+        "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
     if len(groups) > _MOST_ROWS:
         lines.append(f"… and {len(groups) - _MOST_ROWS} more")
     return "\n".join(lines)
 
 
-def _row(g: Group, program: Program) -> tuple[str, ...]:
+def _row(g: Group, program: Program) -> Row:
     place = program.kernel.instrs[g.pc].place
     waits, state = _reason(g)
     x, y, z = g.cta.ctaid

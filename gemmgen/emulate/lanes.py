@@ -1,12 +1,12 @@
 """Values of a warp's lanes: a Python int when all lanes agree, else a numpy array of 32.
 
-Integers are kept unsigned in the width of their register; predicates are ``bool``. Lanes that are not in a group's
-mask hold anything.
+Integers are kept unsigned in the width of their register; predicates are ``bool``. Lanes that
+are not in a group's mask hold anything.
 """
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ WARP = 32
 FULL = (1 << WARP) - 1
 
 Lanes = NDArray[Any]
-Value = Union[int, Lanes]
+Value = int | Lanes
 
 DTYPES: dict[int, type[np.generic]] = {
     1: np.bool_,
@@ -29,7 +29,9 @@ SIGNED: dict[int, type[np.generic]] = {8: np.int8, 16: np.int16, 32: np.int32, 6
 
 
 def spread(value: Value, bits: int) -> Lanes:
-    """The value as an array of 32 lanes of ``bits`` width; a fresh one only where the value is uniform."""
+    """The value as an array of 32 lanes of ``bits`` width; a fresh one only where the value is
+    uniform.
+    """
     if isinstance(value, np.ndarray):
         return value
     return np.full(WARP, value, dtype=DTYPES[bits])

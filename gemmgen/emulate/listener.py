@@ -38,14 +38,18 @@ class Listener:
         """A waiting group is about to retry its instruction."""
 
     def on_sync(self, group: Group, instr: Instr, what: str, target: object) -> None:
-        """A synchronising instruction took effect. ``what``: ``init``, ``arrive``, ``expect``, ``passed`` (mbarrier
-        ``target``), ``bar`` (named barrier, at release), ``cluster_arrive``, ``cluster_wait``, ``fence`` (``target``: opcode)."""
+        """A synchronising instruction took effect. ``what``: ``init``, ``arrive``, ``expect``,
+        ``passed`` (mbarrier ``target``), ``bar`` (named barrier, at release),
+        ``cluster_arrive``, ``cluster_wait``, ``fence`` (``target``: opcode).
+        """
 
     def on_access(
         self, group: Group, instr: Instr, space: str, cta: Cta, address: Value, size: int, kind: str
     ) -> None:
-        """A generic access of ``size`` bytes for each active lane. ``space``: ``shared`` (``address`` is the offset in
-        ``cta``) or ``global``; ``kind``: ``read``, ``write`` or ``atomic``."""
+        """A generic access of ``size`` bytes for each active lane. ``space``: ``shared``
+        (``address`` is the offset in ``cta``) or ``global``; ``kind``: ``read``, ``write`` or
+        ``atomic``.
+        """
 
 
 class Hub:

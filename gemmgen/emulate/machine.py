@@ -1,4 +1,6 @@
-"""The state of an emulated launch: machine, clusters, CTAs, warps and lane groups. No opcode, no scheduling."""
+"""The state of an emulated launch: machine, clusters, CTAs, warps and lane groups. No opcode, no
+scheduling.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,26 @@ Dim3 = tuple[int, int, int]
 
 
 class Group:
-    """Lanes of one warp that run together. ``regs`` is the register list, ``mask`` the lanes as bits."""
+    """Lanes of one warp that run together. ``regs`` is the register list, ``mask`` the lanes as
+    bits.
+    """
 
     __slots__ = (
-        "_flags", "_lanes", "cta", "dirty", "machine", "mask", "pc", "regs", "serial", "skip", "spin", "state",
-        "token", "wait", "warp",
+        "_flags",
+        "_lanes",
+        "cta",
+        "dirty",
+        "machine",
+        "mask",
+        "pc",
+        "regs",
+        "serial",
+        "skip",
+        "spin",
+        "state",
+        "token",
+        "wait",
+        "warp",
     )
 
     def __init__(self, warp: Warp, mask: int, regs: list[Any], pc: int, serial: int) -> None:
@@ -108,7 +125,9 @@ def lanes_text(mask: int) -> str:
 
 
 class Warp:
-    """A warp: its lane groups and the lanes that have not exited. ``ext`` is free for opcode files."""
+    """A warp: its lane groups and the lanes that have not exited. ``ext`` is free for opcode
+    files.
+    """
 
     __slots__ = ("cta", "ext", "groups", "index", "live", "split")
 
@@ -122,7 +141,9 @@ class Warp:
 
 
 class Cta:
-    """A CTA: ``rank`` in its cluster, ``ctaid``, shared memory, mbarriers, warps. ``ext`` is free for opcode files."""
+    """A CTA: ``rank`` in its cluster, ``ctaid``, shared memory, mbarriers, warps. ``ext`` is
+    free for opcode files.
+    """
 
     def __init__(self, machine: Machine, cluster: Cluster, rank: int, ctaid: Dim3) -> None:
         self.machine = machine
@@ -152,18 +173,25 @@ class Cta:
         return f"CTA ({x},{y},{z}){rank}"
 
     def barrier(self, offset: int) -> MBarrier:
-        """The mbarrier at a shared offset. Raises E208 when none was initialised, E206 when misaligned."""
+        """The mbarrier at a shared offset. Raises E208 when none was initialised, E206 when
+        misaligned.
+        """
         found = self.barriers.get(offset)
         if found is None:
             if offset & 7:
-                raise EmulationError("E206", f"mbarrier at shared offset {offset:#x} is not 8-byte aligned")
+                raise EmulationError(
+                    "E206", f"mbarrier at shared offset {offset:#x} is not 8-byte aligned"
+                )
             raise EmulationError(
-                "E208", f"no mbarrier was initialised at shared offset {offset:#x} of {self.where()}"
+                "E208",
+                f"no mbarrier was initialised at shared offset {offset:#x} of {self.where()}",
             )
         return found
 
     def init_barrier(self, offset: int, count: int) -> None:
-        """mbarrier.init. Raises E216 when warps wait on the barrier that is there, E206 and E205 for its place."""
+        """mbarrier.init. Raises E216 when warps wait on the barrier that is there, E206 and E205
+        for its place.
+        """
         self.shared.check(offset, 8, 8)
         old = self.barriers.get(offset)
         if old is not None and (old.channel.waiters or old.tx or old.pending != old.count):
@@ -174,7 +202,9 @@ class Cta:
 
 
 class Cluster:
-    """CTAs that run together, and the state of barrier.cluster. ``ext`` is free for opcode files."""
+    """CTAs that run together, and the state of barrier.cluster. ``ext`` is free for opcode
+    files.
+    """
 
     def __init__(self, machine: Machine, index: int) -> None:
         self.machine = machine
@@ -224,7 +254,9 @@ class Machine:
         self.pending: list[AsyncOp] = []  # in the order of submission
         self.woken: list[Group] = []
         self.born: list[Group] = []
-        self.waiting_clusters: deque[Dim3] = deque()  # first CTA of each cluster that has not started
+        self.waiting_clusters: deque[Dim3] = (
+            deque()
+        )  # first CTA of each cluster that has not started
         self.started = 0  # clusters
         self.submitted: Counter[str] = Counter()
         self.serial = 0
@@ -260,7 +292,9 @@ class Machine:
             self.hub.on_complete(operation)
 
     def notify(self, channel: Channel) -> None:
-        """Wake all groups that wait on the channel; each retries the instruction that it waits at."""
+        """Wake all groups that wait on the channel; each retries the instruction that it waits
+        at.
+        """
         if channel.waiters:
             self.woken.extend(channel.waiters)
             channel.waiters = []
@@ -272,7 +306,8 @@ class Machine:
             self.hub.on_flip(barrier)
 
     def cta_at(self, cta: Cta, address: int) -> tuple[Cta, int]:
-        """A shared::cluster address (or a generic one) as seen by ``cta`` -> the CTA that holds it and its offset.
+        """A shared::cluster address (or a generic one) as seen by ``cta`` -> the CTA that holds
+        it and its offset.
 
         Raises E205 for a rank outside the cluster and E211 when that CTA has exited.
         """
@@ -285,12 +320,15 @@ class Machine:
             )
         target = ctas[rank]
         if target.exited:
-            raise EmulationError("E211", f"shared address {address:#x} is in {target.where()}, which has exited")
+            raise EmulationError(
+                "E211", f"shared address {address:#x} is in {target.where()}, which has exited"
+            )
         return target, address & SHARED_OFFSET_MASK
 
     def barrier_at(self, cta: Cta, address: int) -> MBarrier:
-        """The mbarrier at a shared::cluster (or generic) address as seen by ``cta``; raises as :meth:`cta_at` and
-        :meth:`Cta.barrier`."""
+        """The mbarrier at a shared::cluster (or generic) address as seen by ``cta``; raises as
+        :meth:`cta_at` and :meth:`Cta.barrier`.
+        """
         target, offset = self.cta_at(cta, address)
         return target.barrier(offset)
 
@@ -299,7 +337,9 @@ class Machine:
         if address >= PARAM_WINDOW:
             start = address - PARAM_WINDOW
             if start + size > len(self.params):
-                raise EmulationError("E204", f"parameter address {address:#x} is beyond the parameters")
+                raise EmulationError(
+                    "E204", f"parameter address {address:#x} is beyond the parameters"
+                )
             return self.params[start : start + size]
         if is_shared(address):
             target, offset = self.cta_at(cta, address)

@@ -1,4 +1,6 @@
-"""The mbarrier object: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"."""
+"""The mbarrier object: PTX ISA, "Parallel Synchronization and Communication Instructions:
+mbarrier".
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,21 @@ COUNT_LIMIT = (1 << 20) - 1  # the same table: expected and pending arrival coun
 
 
 class MBarrier:
-    """``count`` expected arrivals; ``pending`` of the current phase; ``tx`` bytes still expected; ``phase`` is
-    how many phases have completed."""
+    """``count`` expected arrivals; ``pending`` of the current phase; ``tx`` bytes still
+    expected; ``phase`` is how many phases have completed.
+    """
 
-    __slots__ = ("channel", "count", "cta", "machine", "next_count", "offset", "pending", "phase", "tx")
+    __slots__ = (
+        "channel",
+        "count",
+        "cta",
+        "machine",
+        "next_count",
+        "offset",
+        "pending",
+        "phase",
+        "tx",
+    )
 
     def __init__(self, machine: Machine, cta: Cta, offset: int, count: int) -> None:
         self.machine = machine
@@ -45,8 +58,8 @@ class MBarrier:
         if count > self.pending:
             raise EmulationError(
                 "E209",
-                f"{self.label}: arrive of {count} with {self.pending} of {self.count} arrivals pending "
-                f"in phase {self.phase} (tx bytes still expected: {self.tx})",
+                f"{self.label}: arrive of {count} with {self.pending} of {self.count} arrivals "
+                f"pending in phase {self.phase} (tx bytes still expected: {self.tx})",
             )
         self.pending -= count
         self.machine.progress += 1

@@ -1,9 +1,10 @@
 """Global and shared memory: bounds, alignment, and which shared bytes have been written.
 
-Address map of the emulated device. Global addresses are the host's own. Shared addresses are 32 bits with the CTA's
-rank in the cluster from bit 24 up, so that `address & 0xFEFFFFFF` names the even CTA of a pair, as CUTLASS's
-two-CTA code relies on (include/cute/arch/copy_sm100_tma.hpp, `Sm100MmaPeerBitMask`). Generic addresses of shared,
-parameter and local memory lie above all host addresses.
+Address map of the emulated device. Global addresses are the host's own. Shared addresses are 32
+bits with the CTA's rank in the cluster from bit 24 up, so that `address & 0xFEFFFFFF` names the
+even CTA of a pair, as CUTLASS's two-CTA code relies on (include/cute/arch/copy_sm100_tma.hpp,
+`Sm100MmaPeerBitMask`). Generic addresses of shared, parameter and local memory lie above all
+host addresses.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ PARAM_WINDOW = 1 << 49
 LOCAL_WINDOW = 1 << 50
 SHARED_RANK_SHIFT = 24
 SHARED_OFFSET_MASK = (1 << SHARED_RANK_SHIFT) - 1
-SHARED_START = 0x400  # the first KiB is the system's: CUDA Programming Guide, "reserved shared memory"
+SHARED_START = (
+    0x400  # the first KiB is the system's: CUDA Programming Guide, "reserved shared memory"
+)
 
 Bytes = NDArray[np.uint8]
 _STEPS = {n: np.arange(n, dtype=np.int64) for n in (1, 2, 4, 8, 16, 32)}
@@ -40,7 +43,9 @@ def is_shared(address: int) -> bool:
 
 @dataclass
 class Buffer:
-    """Host memory that the kernel may reach: ``data`` is a uint8 1-D view, read and written in place."""
+    """Host memory that the kernel may reach: ``data`` is a uint8 1-D view, read and written in
+    place.
+    """
 
     name: str
     address: int
@@ -63,7 +68,9 @@ class _Space:
 def _aligned(address: Value, size: int, what: str) -> None:
     bad = address & (size - 1) if isinstance(address, int) else int((address & (size - 1)).max())
     if bad:
-        first = address if isinstance(address, int) else int(address[(address & (size - 1)) != 0][0])
+        first = (
+            address if isinstance(address, int) else int(address[(address & (size - 1)) != 0][0])
+        )
         raise EmulationError("E206", f"{what} address {first:#x} is not a multiple of {size}")
 
 
@@ -125,7 +132,9 @@ class GlobalMemory:
         index = self._find(low, total, False)
         if high + total > self.buffers[index].address + self.buffers[index].data.size:
             return self._load_each(group, address, size, count)
-        places = ((active - np.uint64(self.buffers[index].address)) // np.uint64(size)).astype(np.int64)
+        places = ((active - np.uint64(self.buffers[index].address)) // np.uint64(size)).astype(
+            np.int64
+        )
         return gathered(self._spaces[index].views[size], places, lanes, count)
 
     def _load_each(self, group: Group, address: Lanes, size: int, count: int) -> list[Value]:
@@ -136,7 +145,9 @@ class GlobalMemory:
         return list(out)
 
     def store(self, group: Group, address: Value, size: int, values: Sequence[Value]) -> None:
-        """Store ``values`` (elements of ``size`` bytes) at each active lane's address. Raises E204, E206, E212."""
+        """Store ``values`` (elements of ``size`` bytes) at each active lane's address. Raises
+        E204, E206, E212.
+        """
         total = size * len(values)
         if isinstance(address, int):
             _aligned(address, total, "global")
@@ -156,7 +167,9 @@ class GlobalMemory:
                 one = [v if isinstance(v, int) else int(v[lane]) for v in values]
                 self.store(group, int(address[lane]), size, one)
             return
-        places = ((active - np.uint64(self.buffers[index].address)) // np.uint64(size)).astype(np.int64)
+        places = ((active - np.uint64(self.buffers[index].address)) // np.uint64(size)).astype(
+            np.int64
+        )
         scattered(self._spaces[index].views[size], places, lanes, values)
 
 
@@ -178,7 +191,9 @@ def gathered(view: Lanes, places: Lanes, lanes: Lanes, count: int) -> list[Value
 
 
 def scattered(view: Lanes, places: Lanes, lanes: Lanes, values: Sequence[Value]) -> None:
-    """Store one element of each value for each place; lanes in ascending order, so the highest wins."""
+    """Store one element of each value for each place; lanes in ascending order, so the highest
+    wins.
+    """
     full = lanes.size == WARP
     if len(values) == 1:
         value = values[0]
@@ -192,7 +207,8 @@ def scattered(view: Lanes, places: Lanes, lanes: Lanes, values: Sequence[Value])
 class SharedMemory:
     """Shared memory of one CTA, indexed by offset (the address without its rank bits).
 
-    ``data`` is uint8; ``init`` holds 0xFF for each byte that was written. Offsets below ``SHARED_START`` are the system's.
+    ``data`` is uint8; ``init`` holds 0xFF for each byte that was written. Offsets below
+    ``SHARED_START`` are the system's.
     """
 
     __slots__ = ("cta", "data", "init", "init_views", "size", "strict", "views")
@@ -281,7 +297,9 @@ class SharedMemory:
         return (active // size).astype(np.int64)
 
     def store(self, group: Group, offset: Value, size: int, values: Sequence[Value]) -> None:
-        """Store ``values`` (elements of ``size`` bytes) at each active lane's offset. Raises E205, E206."""
+        """Store ``values`` (elements of ``size`` bytes) at each active lane's offset. Raises
+        E205, E206.
+        """
         total = size * len(values)
         if isinstance(offset, int):
             self.check(offset, total, total)

@@ -12,7 +12,19 @@ from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_START
 from gemmgen.emulate.ops import load_all
-from gemmgen.emulate.ptx import Addr, Bracket, Instr, Kernel, Module, Not, Operand, Pair, Reg, Vec, parse
+from gemmgen.emulate.ptx import (
+    Addr,
+    Bracket,
+    Instr,
+    Kernel,
+    Module,
+    Not,
+    Operand,
+    Pair,
+    Reg,
+    Vec,
+    parse,
+)
 
 
 class Step:
@@ -40,8 +52,10 @@ class Step:
 
 
 class Program:
-    """``steps`` by instruction index; ``starts`` are the indices at which blocks begin; ``live[start]`` the registers (as
-    bits) whose values matter there; ``written[start]`` those that the block writes."""
+    """``steps`` by instruction index; ``starts`` are the indices at which blocks begin;
+    ``live[start]`` the registers (as bits) whose values matter there; ``written[start]`` those
+    that the block writes.
+    """
 
     def __init__(self, module: Module, kernel: Kernel) -> None:
         self.module = module

@@ -9,15 +9,14 @@ from dataclasses import dataclass
 class Settings:
     """Settings of one run; equal settings and an equal launch give an equal run.
 
-    ``timing``: ``lazy`` (asynchronous work completes only when no warp can run), ``eager`` (at issue), ``random``,
-    ``pct`` (random priorities with ``pct_depth`` change points), ``starve`` (work of the kinds in ``target``
-    completes last), ``delay`` (the CTA or warp in ``target`` runs last).
-    ``target``: for ``starve`` a kind such as ``tma_load``; for ``delay`` a ``cta`` rank or ``cta.warp``; empty: drawn
-    from the seed.
-    ``sm_count``: SMs of the emulated device; as many clusters are resident as fit, at least one.
-    ``max_instructions``: warp instructions until E218; 0 means no limit.
-    ``quantum``: basic blocks that a warp runs before another is picked.
-    ``livelock_instructions``: warp instructions without any progress until E202.
+    ``timing``: ``lazy`` (asynchronous work completes only when no warp can run), ``eager`` (at
+    issue), ``random``, ``pct`` (random priorities with ``pct_depth`` change points), ``starve``
+    (work of the kinds in ``target`` completes last), ``delay`` (the CTA or warp in ``target``
+    runs last). ``target``: for ``starve`` a kind such as ``tma_load``; for ``delay`` a ``cta``
+    rank or ``cta.warp``; empty: drawn from the seed. ``sm_count``: SMs of the emulated device;
+    as many clusters are resident as fit, at least one. ``max_instructions``: warp instructions
+    until E218; 0 means no limit. ``quantum``: basic blocks that a warp runs before another is
+    picked. ``livelock_instructions``: warp instructions without any progress until E202.
     ``check_uninitialised``: raise E207 on a read of shared memory that nothing has written.
     """
 
@@ -34,8 +33,9 @@ class Settings:
 
 @dataclass(frozen=True)
 class BarrierInfo:
-    """Where a named ring of mbarriers lies: byte ``offset`` from the start of dynamic shared memory, ``slots``
-    of 8 bytes each."""
+    """Where a named ring of mbarriers lies: byte ``offset`` from the start of dynamic shared
+    memory, ``slots`` of 8 bytes each.
+    """
 
     offset: int
     slots: int = 1

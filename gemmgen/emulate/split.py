@@ -1,4 +1,6 @@
-"""Divergence: lane groups of a warp part at branches and come together where they stand at one instruction."""
+"""Divergence: lane groups of a warp part at branches and come together where they stand at one
+instruction.
+"""
 
 from __future__ import annotations
 

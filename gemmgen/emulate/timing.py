@@ -1,4 +1,6 @@
-"""Timing policies: which warp runs next, and when asynchronous work takes effect. Deterministic by seed."""
+"""Timing policies: which warp runs next, and when asynchronous work takes effect. Deterministic
+by seed.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ def heads(pending: Sequence[AsyncOp]) -> list[AsyncOp]:
 
 
 class Timing:
-    """The lazy policy, and the base of the others: work completes only when no warp can run, newest first, so
-    that of two operations without an order between them the later one wins."""
+    """The lazy policy, and the base of the others: work completes only when no warp can run,
+    newest first, so that of two operations without an order between them the later one wins.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -74,8 +77,10 @@ class Random(Timing):
 
 
 class Pct(Timing):
-    """Random priorities of warps and of kinds of work, with a few points at which the highest drops to the lowest:
-    Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010)."""
+    """Random priorities of warps and of kinds of work, with a few points at which the highest
+    drops to the lowest: Burckhardt et al., "A Randomized Scheduler with Probabilistic Guarantees
+    of Finding Bugs" (ASPLOS 2010).
+    """
 
     _HORIZON = 4000
 

@@ -1,4 +1,6 @@
-"""Opcode files. Importing this package registers every opcode; :func:`at_exit` registers checks of a finished CTA."""
+"""Opcode files. Importing this package registers every opcode; :func:`at_exit` registers checks
+of a finished CTA.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ EXIT_CHECKS: list[Callable[[Cta], None]] = []
 
 
 def at_exit(check: Callable[[Cta], None]) -> Callable[[Cta], None]:
-    """Register a function that runs when the last warp of a CTA has exited, before the CTA counts as gone."""
+    """Register a function that runs when the last warp of a CTA has exited, before the CTA
+    counts as gone.
+    """
     EXIT_CHECKS.append(check)
     return check
 

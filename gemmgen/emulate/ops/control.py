@@ -1,4 +1,6 @@
-"""bra, exit, ret, trap and instructions without an effect: PTX ISA, "Control Flow", "Miscellaneous"."""
+"""bra, exit, ret, trap and instructions without an effect: PTX ISA, "Control Flow",
+"Miscellaneous".
+"""
 
 from __future__ import annotations
 

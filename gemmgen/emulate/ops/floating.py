@@ -1,7 +1,8 @@
-"""Floating-point arithmetic: PTX ISA, "Floating Point Instructions", "Half Precision", "Mixed Precision".
+"""Floating-point arithmetic: PTX ISA, "Floating Point Instructions", "Half Precision", "Mixed
+Precision".
 
-Rounding is to nearest even; another rounding mode is refused except in cvt. fma is computed in float64 and rounded
-once to float32. Approximate functions are computed in float32.
+Rounding is to nearest even; another rounding mode is refused except in cvt. fma is computed in
+float64 and rounded once to float32. Approximate functions are computed in float32.
 """
 
 from __future__ import annotations
@@ -90,20 +91,21 @@ def _minimum(a: Lanes, b: Lanes) -> Lanes:
 _BINARY: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
     "copysign": lambda a, b: np.copysign(b, a),
+    "min": _minimum,
+    "max": _maximum,
 }  # fmt: skip
 
 
 def float_binary(d: Decoder, name: str) -> Handler:
-    """add, sub, mul, div, min, max of one float type; also `add.f32.bf16`, whose first operand is narrower."""
+    """add, sub, mul, div, min, max of one float type; also `add.f32.bf16`, whose first operand
+    is narrower.
+    """
     settle = _plain(d)
     kinds = [t for t in map(type_of, d.mods) if t is not None]
     out_format = Format(*_named(kinds[0]))
     first = Format(*_named(kinds[-1]))
     nan_wins, saturate = d.has("NaN"), d.has("sat")
-    if name in ("min", "max"):
-        function = _minimum if name == "min" else _maximum
-    else:
-        function = _BINARY[name]
+    function = _BINARY[name]
     mixed = len(kinds) > 1
 
     def run(a: Value, b: Value) -> Value:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gemmgen.emulate.decode import Decoder, Handler, op
-from gemmgen.emulate.lanes import Value
+from gemmgen.emulate.lanes import Lanes, Value
 from gemmgen.emulate.ops.floating import float_binary, float_fma, float_unary
 from gemmgen.emulate.ops.types import last_type, to_float
 
@@ -29,7 +31,7 @@ def copysign(d: Decoder) -> Handler:
 def test_property(d: Decoder) -> Handler:
     _, bits = last_type(d)
     name = d.mods[0]
-    tests = {
+    tests: dict[str, Callable[[Lanes], Lanes]] = {
         "finite": np.isfinite,
         "infinite": np.isinf,
         "notanumber": np.isnan,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gemmgen.emulate.decode import Decoder, Handler, op
-from gemmgen.emulate.lanes import DTYPES, SIGNED, WARP, Value, lane_of, spread
+from gemmgen.emulate.lanes import DTYPES, SIGNED, WARP, Lanes, Value, lane_of, spread
 from gemmgen.emulate.ops.floating import float_binary, float_fma, float_unary
 from gemmgen.emulate.ops.types import last_type, signed, unsigned
 
@@ -88,7 +88,8 @@ def _high(kind: str, bits: int) -> Binary:
         def high(a: Value, b: Value) -> Value:
             product = wide(a, b)
             if isinstance(product, np.ndarray):
-                return (product >> np.array(bits, product.dtype)).astype(DTYPES[bits])
+                upper: Lanes = product >> np.array(bits, product.dtype)
+                return upper.astype(DTYPES[bits])
             return product >> bits
 
         return high
@@ -134,7 +135,11 @@ def div_rem(d: Decoder) -> Handler:
     fast: Any = np.floor_divide if d.base == "div" else np.remainder
 
     def run(a: Value, b: Value) -> Value:
-        if kind == "u" and isinstance(a, np.ndarray) and (np.all(b) if isinstance(b, np.ndarray) else b):
+        if (
+            kind == "u"
+            and isinstance(a, np.ndarray)
+            and (np.all(b) if isinstance(b, np.ndarray) else b)
+        ):
             return fast(a, b)  # type: ignore[no-any-return]
         return slow(a, b)
 
@@ -172,7 +177,8 @@ def neg_abs(d: Decoder) -> Handler:
         return assign_wrapped(d, f"0 - {a}", bits)
 
     def absolute(a: Value) -> Value:
-        return unsigned(abs(signed(a, bits)), bits)
+        value = signed(a, bits)
+        return unsigned(np.abs(value) if isinstance(value, np.ndarray) else abs(value), bits)
 
     return call(d, absolute, a)
 

@@ -1,4 +1,6 @@
-"""ld, st, atom, red: PTX ISA, "Data Movement and Conversion Instructions", "Parallel Synchronization"."""
+"""ld, st, atom, red: PTX ISA, "Data Movement and Conversion Instructions", "Parallel
+Synchronization".
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def _elements(d: Decoder) -> tuple[str, int, int]:
     return kind[0], kind[1], count
 
 
-def element_writer(d: Decoder, operand: Operand, kind: str, bits: int) -> Callable[[Group, Value], None]:
+def element_writer(
+    d: Decoder, operand: Operand, kind: str, bits: int
+) -> Callable[[Group, Value], None]:
     """Write an element into a register that may be wider: sign or zero extended."""
     if isinstance(operand, Sink):
         return lambda g, value: None
@@ -163,7 +167,9 @@ def atomic(d: Decoder) -> Callable[[Group], None]:
     address = d.address(operands[0])
     fetch = loader(d, space_of(d), "atomic")
     put = storer(d, space_of(d), "atomic")
-    sources = [[d.read(i, bits) for i in d.items(o)] for o in operands[1 : 3 if name == "cas" else 2]]
+    sources = [
+        [d.read(i, bits) for i in d.items(o)] for o in operands[1 : 3 if name == "cas" else 2]
+    ]
     function = combine(d, name, kind, bits) if name != "cas" else None
     writers = [element_writer(d, i, kind, bits) for i in d.items(d.ops[0])] if returns else []
     size = bits // 8
@@ -193,5 +199,3 @@ def atomic(d: Decoder) -> Callable[[Group], None]:
 def narrow_lane(value: Value, lane: int, bits: int) -> int:
     """One lane of a register value, cut to ``bits``."""
     return lane_of(value, lane) & ((1 << bits) - 1)
-
-

@@ -1,4 +1,6 @@
-"""Logic, shifts, selection and comparison: PTX ISA, "Logic and Shift", "Comparison and Selection"."""
+"""Logic, shifts, selection and comparison: PTX ISA, "Logic and Shift", "Comparison and
+Selection".
+"""
 
 from __future__ import annotations
 
@@ -86,14 +88,12 @@ def shifter(left: bool, kind: str, bits: int) -> Callable[[Value, Value], Value]
             return signed(a, bits) >> n & mask if kind == "s" else a >> n
         value = spread(a, bits)
         count = spread(n, 32)
-        big = count >= bits
         held = np.minimum(count, bits - 1).astype(value.dtype)
-        if left:
-            return np.where(big, value.dtype.type(0), value << held)
-        if kind == "s":
+        if kind == "s" and not left:
             source: Any = signed(value, bits)
             return unsigned(source >> held.view(source.dtype), bits)
-        return np.where(big, value.dtype.type(0), value >> held)
+        moved: Lanes = value << held if left else value >> held
+        return np.where(count >= bits, value.dtype.type(0), moved)
 
     return run
 
@@ -227,7 +227,9 @@ def set_predicate(d: Decoder) -> Handler:
     kind, _ = last_type(d)
     if kind.endswith("x2"):
         raise d.unknown("the packed type")
-    first, second = (d.ops[0].first, d.ops[0].second) if isinstance(d.ops[0], Pair) else (d.ops[0], None)
+    first, second = (
+        (d.ops[0].first, d.ops[0].second) if isinstance(d.ops[0], Pair) else (d.ops[0], None)
+    )
     lines = [f"x = {compare_text(d, (d.ops[1], d.ops[2]))}"]
     joined = next((m for m in d.mods if m in ("and", "or", "xor")), None)
     sign = {"and": "&", "or": "|", "xor": "^"}.get(joined or "", "")

@@ -1,4 +1,6 @@
-"""mbarrier opcodes: PTX ISA, "Parallel Synchronization and Communication Instructions: mbarrier"."""
+"""mbarrier opcodes: PTX ISA, "Parallel Synchronization and Communication Instructions:
+mbarrier".
+"""
 
 from __future__ import annotations
 
@@ -139,10 +141,20 @@ def pending_count(d: Decoder) -> Handler:
 
 @op("mbarrier.test_wait", "mbarrier.try_wait")
 def wait(d: Decoder) -> Handler:
-    """try_wait in a loop that does nothing else parks the group until the phase completes; elsewhere it answers
-    at once, which the time limit of try_wait allows."""
+    """try_wait in a loop that does nothing else parks the group until the phase completes;
+    elsewhere it answers at once, which the time limit of try_wait allows.
+    """
     d.allow(
-        "parity", "acquire", "relaxed", "cta", "cluster", "shared", "shared::cta", "b64", "sync", "aligned"
+        "parity",
+        "acquire",
+        "relaxed",
+        "cta",
+        "cluster",
+        "shared",
+        "shared::cta",
+        "b64",
+        "sync",
+        "aligned",
     )
     parity = d.has("parity")
     address = d.address(d.ops[1])

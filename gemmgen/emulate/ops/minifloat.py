@@ -44,7 +44,9 @@ def values(name: str) -> Lanes:
 
 
 def encode(name: str, array: Lanes) -> Lanes:
-    """float32 -> codes, round to nearest even, finite values saturate (`.satfinite`), NaN -> 0x7F."""
+    """float32 -> codes, round to nearest even, finite values saturate (`.satfinite`), NaN ->
+    0x7F.
+    """
     form = FORMATS[name]
     table = values(name)[: form.largest + 1].astype(np.float64)
     magnitude = np.minimum(np.abs(array.astype(np.float64)), table[-1])
@@ -60,7 +62,9 @@ def encode(name: str, array: Lanes) -> Lanes:
 
 
 def convert(d: Decoder, to: str, source: str) -> Handler:
-    """`cvt.rn.satfinite.e4m3x2.f32 d, a, b` (a is the upper byte), `…e4m3x2.f16x2`, `cvt.rn.f16x2.e4m3x2`."""
+    """`cvt.rn.satfinite.e4m3x2.f32 d, a, b` (a is the upper byte), `…e4m3x2.f16x2`,
+    `cvt.rn.f16x2.e4m3x2`.
+    """
     if source in FORMATS:
         return _widen(d, to, source)
     if source == "f32":
@@ -69,7 +73,9 @@ def convert(d: Decoder, to: str, source: str) -> Handler:
         def narrow(high: Value, low: Value) -> Value:
             parts = [encode(to, spread(v, 32).view(np.float32)) for v in (low, high)]
             out = parts[0].astype(np.uint16) | parts[1].astype(np.uint16) << np.uint16(8)
-            return out if isinstance(high, np.ndarray) or isinstance(low, np.ndarray) else int(out[0])
+            return (
+                out if isinstance(high, np.ndarray) or isinstance(low, np.ndarray) else int(out[0])
+            )
 
         return d.inline(f"R[{d.slot(d.ops[0])}] = {d.use(narrow)}({a}, {b})")
     if source != "f16x2":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gemmgen.emulate.decode import Decoder, Handler, op
-from gemmgen.emulate.lanes import DTYPES, WARP, Value, lane_of
+from gemmgen.emulate.lanes import DTYPES, WARP, Lanes, Value, lane_of, spread
 from gemmgen.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from gemmgen.emulate.ops.integer import call
 from gemmgen.emulate.ops.types import last_type, resize
@@ -62,7 +62,8 @@ def _pack(d: Decoder, target: object, source: Vec, bits: int, total: int) -> Han
         return d.inline(
             f"x = {a}",
             f"y = {b}",
-            f"R[{dst}] = x | y << {bits} if x.__class__ is int and y.__class__ is int else {name}(x, y)",
+            f"R[{dst}] = x | y << {bits} if x.__class__ is int and y.__class__ is int "
+            f"else {name}(x, y)",
         )
     return d.inline(f"R[{dst}] = {name}({', '.join(texts)})")
 
@@ -90,7 +91,13 @@ def _unpack(d: Decoder, target: Vec, bits: int, total: int) -> Handler:
     return d.inline(*lines) if len(lines) > 1 else d.inline("pass")
 
 
-_WINDOWS = {"shared": SHARED_WINDOW, "param": PARAM_WINDOW, "local": LOCAL_WINDOW, "global": 0, "const": 0}
+_WINDOWS = {
+    "shared": SHARED_WINDOW,
+    "param": PARAM_WINDOW,
+    "local": LOCAL_WINDOW,
+    "global": 0,
+    "const": 0,
+}
 
 
 @op("cvta")
@@ -114,11 +121,9 @@ def map_address(d: Decoder) -> Handler:
 
     def run(address: Value, rank: Value) -> Value:
         if isinstance(address, np.ndarray) or isinstance(rank, np.ndarray):
-            dtype = DTYPES[bits]
-            wide = resize(rank, 32, bits, False) if isinstance(rank, np.ndarray) else dtype(rank)
-            offset = (address if isinstance(address, np.ndarray) else dtype(address)) & dtype(0xFFFFFF)
-            out = offset | wide << dtype(24)
-            return out | dtype(SHARED_WINDOW) if generic else out
+            wide = spread(resize(rank, 32, bits, False), bits)
+            out: Lanes = spread(address, bits) & 0xFFFFFF | wide << 24
+            return out | SHARED_WINDOW if generic else out
         moved = address & 0xFFFFFF | rank << 24
         return moved | SHARED_WINDOW if generic else moved
 
@@ -130,7 +135,12 @@ def is_space(d: Decoder) -> Handler:
     space = d.mods[0].split("::")[0]
 
     def one(address: int) -> bool:
-        spaces = (("local", LOCAL_WINDOW), ("param", PARAM_WINDOW), ("shared", SHARED_WINDOW), ("global", 0))
+        spaces = (
+            ("local", LOCAL_WINDOW),
+            ("param", PARAM_WINDOW),
+            ("shared", SHARED_WINDOW),
+            ("global", 0),
+        )
         return next(name for name, start in spaces if address >= start) == space
 
     def run(address: Value) -> Value:
@@ -139,5 +149,3 @@ def is_space(d: Decoder) -> Handler:
         return one(address)
 
     return call(d, run, d.text(d.ops[1], 64))
-
-

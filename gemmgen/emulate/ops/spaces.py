@@ -27,7 +27,9 @@ SPACES = ("param", "global", "shared", "local", "const")
 
 
 def space_of(d: Decoder) -> str:
-    """The state space that the opcode names: one of SPACES, `shared::cluster`, or `` for generic."""
+    """The state space that the opcode names: one of SPACES, `shared::cluster`, or `` for
+    generic.
+    """
     for mod in d.mods:
         head = mod.split("::")[0]
         if head in SPACES:
@@ -142,7 +144,9 @@ def own_offset(cta: Cta, address: Value) -> Value:
 
 
 def by_cta(g: Group, address: Value) -> list[tuple[Cta, Group, Value]]:
-    """shared::cluster addresses -> for each CTA that is named: the CTA, the lanes that name it, their offsets."""
+    """shared::cluster addresses -> for each CTA that is named: the CTA, the lanes that name it,
+    their offsets.
+    """
     if not isinstance(address, np.ndarray):
         cta, offset = g.machine.cta_at(g.cta, address)
         return [(cta, g, offset)]
@@ -167,7 +171,8 @@ def part_of(g: Group, lanes: Sequence[int]) -> Group:
 def _join(old: list[Value], new: list[Value], part: Group, size: int) -> list[Value]:
     bits = size * 8
     return [
-        np.where(part.flags, spread(b, bits), spread(a, bits)) for a, b in zip(old, new, strict=True)
+        np.where(part.flags, spread(b, bits), spread(a, bits))
+        for a, b in zip(old, new, strict=True)
     ]
 
 
@@ -184,7 +189,7 @@ def _local(g: Group) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     found = g.warp.ext.get("local")
     if found is None:
         found = g.warp.ext["local"] = np.zeros((WARP, g.machine.local_bytes), dtype=np.uint8)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def load_local(g: Group, address: Value, size: int, count: int) -> list[Value]:

@@ -1,4 +1,6 @@
-"""Named barriers, barrier.cluster and memory fences: PTX ISA, "Parallel Synchronization and Communication"."""
+"""Named barriers, barrier.cluster and memory fences: PTX ISA, "Parallel Synchronization and
+Communication".
+"""
 
 from __future__ import annotations
 
@@ -57,12 +59,15 @@ def arrive(g: Group, number: int, count: int, threads: int) -> Named:
     if bar.arrived and bar.expected != count:
         raise EmulationError(
             "E219",
-            f"barrier {number} expects {bar.expected or 'all'} threads, this arrival says {count or 'all'}",
+            f"barrier {number} expects {bar.expected or 'all'} threads, "
+            f"this arrival says {count or 'all'}",
         )
     bar.expected = count
     bar.arrived += threads
     if count and bar.arrived > count:
-        raise EmulationError("E219", f"barrier {number}: {bar.arrived} threads arrive, {count} expected")
+        raise EmulationError(
+            "E219", f"barrier {number}: {bar.arrived} threads arrive, {count} expected"
+        )
     g.machine.progress += 1
     return bar
 
@@ -97,7 +102,9 @@ def bar_sync(d: Decoder) -> Handler:
         bar, generation = g.token
         if bar.generation == generation:
             expected = bar.expected or g.cta.running * WARP
-            return Wait(bar.channel, f"barrier {bar.number}: {bar.arrived} of {expected} threads arrived")
+            return Wait(
+                bar.channel, f"barrier {bar.number}: {bar.arrived} of {expected} threads arrived"
+            )
         g.token = None
         return None
 
@@ -247,5 +254,3 @@ def fence(d: Decoder) -> Handler:
             g.machine.hub.on_sync(g, d.instr, "fence", d.instr.opcode)
 
     return Handler(run=run)
-
-

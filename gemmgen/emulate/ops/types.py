@@ -12,7 +12,9 @@ FLOATS = {16: np.float16, 32: np.float32, 64: np.float64}
 
 
 def type_of(mod: str) -> tuple[str, int] | None:
-    """`s32` -> ("s", 32); `pred` -> ("b", 1); `bf16` -> ("bf", 16); `f16x2` -> ("f16x2", 32); None for no type."""
+    """`s32` -> ("s", 32); `pred` -> ("b", 1); `bf16` -> ("bf", 16); `f16x2` -> ("f16x2", 32);
+    None for no type.
+    """
     if mod == "pred":
         return "b", 1
     if mod in ("f16x2", "bf16x2", "u16x2", "s16x2"):
@@ -75,7 +77,9 @@ def to_float(value: Value, bits: int) -> Lanes:
 
 
 def from_float(array: Lanes, bits: int) -> Value:
-    """A float array -> bit patterns: an int for one element. NaN results are canonical, as on the device."""
+    """A float array -> bit patterns: an int for one element. NaN results are canonical, as on
+    the device.
+    """
     out = array.view(DTYPES[bits])
     if out.size == WARP:
         return out

@@ -1,4 +1,6 @@
-"""Instructions among the lanes of a warp: shfl, vote, match, redux, elect, activemask, bar.warp.sync."""
+"""Instructions among the lanes of a warp: shfl, vote, match, redux, elect, activemask,
+bar.warp.sync.
+"""
 
 from __future__ import annotations
 
@@ -174,5 +176,3 @@ def reduce(d: Decoder) -> Handler:
         put(g, function(values.view(np.int32) if kind == "s" else values) & 0xFFFFFFFF)
 
     return Handler(run=run, meet=members)
-
-

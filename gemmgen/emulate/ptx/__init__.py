@@ -1,4 +1,6 @@
-"""PTX text -> :class:`Module`: entries with their parameters, registers, labels and instructions."""
+"""PTX text -> :class:`Module`: entries with their parameters, registers, labels and
+instructions.
+"""
 
 from gemmgen.emulate.ptx.model import (
     Addr,
@@ -22,6 +24,22 @@ from gemmgen.emulate.ptx.model import (
 from gemmgen.emulate.ptx.parser import parse
 
 __all__ = [
-    "Addr", "Bracket", "Imm", "Instr", "Kernel", "Label", "Module", "Not", "Operand", "Pair", "Param", "Reg",
-    "SharedVar", "Sink", "Special", "Sym", "Vec", "parse",
+    "Addr",
+    "Bracket",
+    "Imm",
+    "Instr",
+    "Kernel",
+    "Label",
+    "Module",
+    "Not",
+    "Operand",
+    "Pair",
+    "Param",
+    "Reg",
+    "SharedVar",
+    "Sink",
+    "Special",
+    "Sym",
+    "Vec",
+    "parse",
 ]

@@ -141,7 +141,12 @@ class BodyParser:
                 break
         self.instrs.append(
             Instr(
-                len(self.instrs), token.text, tuple(operands), guard, negated, self._place(line, token)
+                len(self.instrs),
+                token.text,
+                tuple(operands),
+                guard,
+                negated,
+                self._place(line, token),
             )
         )
 

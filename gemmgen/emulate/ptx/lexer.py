@@ -27,7 +27,9 @@ class Token:
 
 
 def tokenize(text: str) -> list[Token]:
-    """All tokens of a PTX text. An unknown character becomes a punct token; the parser refuses it."""
+    """All tokens of a PTX text. An unknown character becomes a punct token; the parser refuses
+    it.
+    """
     tokens = []
     line = 1
     position = 0

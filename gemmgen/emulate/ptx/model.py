@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
+from typing import TypeAlias
 
 from gemmgen.emulate.errors import Place
 
@@ -19,7 +19,9 @@ class Reg:
 
 @dataclass(frozen=True, slots=True)
 class Imm:
-    """A constant as written: a Python int (negative when so written), or float bits of ``bits`` width."""
+    """A constant as written: a Python int (negative when so written), or float bits of ``bits``
+    width.
+    """
 
     value: int
     bits: int = 0  # 32 or 64 for `0f…`/`0d…` literals, else 0
@@ -72,33 +74,35 @@ class Addr:
 class Vec:
     """`{a, b, …}`."""
 
-    items: tuple["Operand", ...]
+    items: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Bracket:
-    """`[a, {x, y}, …]`: a bracket of more than one operand; the first is an address without its own bracket."""
+    """`[a, {x, y}, …]`: a bracket of more than one operand; the first is an address without its
+    own bracket.
+    """
 
-    items: tuple["Operand", ...]
+    items: tuple[Operand, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """`d|p`: two destinations."""
 
-    first: "Operand"
-    second: "Operand"
+    first: Operand
+    second: Operand
 
 
-Operand = Union[Reg, Imm, Sym, Special, Label, Sink, Not, Addr, Vec, Bracket, Pair]
+Operand: TypeAlias = Reg | Imm | Sym | Special | Label | Sink | Not | Addr | Vec | Bracket | Pair
 
 
 @dataclass(frozen=True, slots=True)
 class Instr:
     """One instruction.
 
-    ``opcode`` is the whole dotted name; ``guard`` the predicate register of `@p` with ``guard_negated``;
-    ``index`` its position in the kernel.
+    ``opcode`` is the whole dotted name; ``guard`` the predicate register of `@p` with
+    ``guard_negated``; ``index`` its position in the kernel.
     """
 
     index: int

@@ -34,9 +34,7 @@ def parse(text: str) -> Module:
         elif token.text == ".entry":
             kernel = _entry(stream, shared, files)
             kernels[kernel.name] = kernel
-        elif token.text == ".func":
-            _skip_block(stream)
-        elif token.text == ".section":
+        elif token.text == ".func" or token.text == ".section":
             _skip_block(stream)
         elif token.text in (".global", ".const"):
             while stream.next().text != ";":
