@@ -5,7 +5,7 @@
 #   work=sm100/work_cta operand_buffers=sm100/buffers_plain allocate=sm100/allocate_cta
 #   init=sm100/init mainloop=sm100/mainloop_one_step partition=sm100/partition_cta
 #   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single epilogue=sm100/epilogue_tile
-#   wait_accumulator=sm100/wait_accumulator tmem_load=sm100/tmem_load_single
+#   wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_single
 #   registers=sm100/registers_one chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
 #   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain
 #   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
@@ -94,8 +94,8 @@ def gemm_kernel(
 
     # --- mainloop: one TMA load, one MMA into tensor memory, by one warp ---
     if warp_idx == MAINLOOP_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
@@ -120,8 +120,8 @@ def gemm_kernel(
         tCtAcc = cute.make_tensor(tmem, acc_layout)
         with cute.arch.elect_one():
             cute.arch.mbarrier_arrive_and_expect_tx(ab_full, AB_BYTES)
-        cute.copy(tma_a, tAgA[None, 0], tAsA, tma_bar_ptr=ab_full)
-        cute.copy(tma_b, tBgB[None, 0], tBsB, tma_bar_ptr=ab_full)
+        cute.copy(tma_a, tAgA[None, m_tile, 0], tAsA, tma_bar_ptr=ab_full)
+        cute.copy(tma_b, tBgB[None, n_tile, 0], tBsB, tma_bar_ptr=ab_full)
         cute.arch.mbarrier_wait(ab_full, 0)
         nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
         tiled_mma.set(tcgen05.Field.ACCUMULATE, False)  # overwrites the accumulator

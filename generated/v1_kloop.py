@@ -5,11 +5,11 @@
 #   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_plain
 #   allocate=sm100/allocate_cta init=sm100/init mainloop=sm100/mainloop_serial
 #   partition=sm100/partition_cta tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_one epilogue=sm100/epilogue_tile tmem_load=sm100/tmem_load_single
-#   registers=sm100/registers_one chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain
-#   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
-#   main_arguments=common/main_arguments
+#   issue=sm100/issue_one epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_mainloop
+#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one chunks=sm100/chunks_serial
+#   store_chunk=sm100/store_chunk teardown=sm100/teardown_cta host=sm100/host
+#   operand_layouts=sm100/layouts_plain tma_atoms=sm100/tma_cta check_problem=common/check_problem
+#   main=common/main main_arguments=common/main_arguments
 """D = A @ B.T: The K loop.
 
 Against v0_single_tile: a loop over K: load, wait, multiply, wait. The first MMA overwrites, the
@@ -95,8 +95,8 @@ def gemm_kernel(
 
     # --- mainloop: TMA load, then MMA into tensor memory, by one warp ---
     if warp_idx == MAINLOOP_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
@@ -123,8 +123,8 @@ def gemm_kernel(
         for k_tile in cutlass.range(k_tiles, unroll=1):
             with cute.arch.elect_one():
                 cute.arch.mbarrier_arrive_and_expect_tx(ab_full, AB_BYTES)
-            cute.copy(tma_a, tAgA[None, k_tile], tAsA, tma_bar_ptr=ab_full)
-            cute.copy(tma_b, tBgB[None, k_tile], tBsB, tma_bar_ptr=ab_full)
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA, tma_bar_ptr=ab_full)
+            cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB, tma_bar_ptr=ab_full)
             cute.arch.mbarrier_wait(ab_full, phase)
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
             # The first MMA of a tile overwrites the accumulator, the others add to it.
@@ -133,12 +133,13 @@ def gemm_kernel(
             b_block = tCrB[None, None, 0]
             cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)
             with cute.arch.elect_one():
+                # Arrives once these MMAs have read the buffer.
                 tcgen05.commit(acc_full)
-            cute.arch.mbarrier_wait(acc_full, phase)  # the buffer may be loaded again
+            cute.arch.mbarrier_wait(acc_full, phase)
             phase ^= 1  # both barriers are reused every k_tile
-    cute.arch.sync_threads()  # the mainloop warp has seen the last MMA done
 
     # --- epilogue: tensor memory -> registers -> global memory ---
+    cute.arch.sync_threads()  # the mainloop warp has seen the last MMA done
     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
     # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
     chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))

@@ -1,11 +1,12 @@
 # spec: specs/v2_pipeline.toml
-# digest: sha256:4ef26d18a1912352ab543921edc5762e76e1f0ef1f1b98d60f84ff333535a1ed
+# digest: sha256:d390aa73313715425f8c2b6fe92e0e162553a8ec4a8360eb7593448217afe002
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
 #   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_plain
 #   allocate=sm100/allocate_cta init=sm100/init mainloop=sm100/mainloop_prefetch
-#   partition=sm100/partition_cta next_stage=sm100/next_stage tiled_mma=sm100/tiled_mma
-#   accumulator=sm100/accumulator_single issue=sm100/issue_one epilogue=sm100/epilogue_tile
+#   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
+#   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single issue=sm100/issue_one
+#   epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_mainloop
 #   tmem_load=sm100/tmem_load_single registers=sm100/registers_one chunks=sm100/chunks_serial
 #   store_chunk=sm100/store_chunk teardown=sm100/teardown_cta host=sm100/host
 #   operand_layouts=sm100/layouts_plain_ring tma_atoms=sm100/tma_cta
@@ -96,14 +97,24 @@ def gemm_kernel(
 
     # --- mainloop: TMA loads into the A/B ring, MMAs into tensor memory, by one warp ---
     if warp_idx == MAINLOOP_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
             tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
+        # Prologue: the ring starts empty, so its first lap is loaded without a wait.
+        stage = 0
+        for k_tile in cutlass.range(cutlass.min(AB_STAGES, k_tiles), unroll=1):
+            full = ab_full + stage
+            with cute.arch.elect_one():
+                cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+            cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            stage += 1
+
         tiled_mma = cute.make_tiled_mma(
             tcgen05.MmaF16BF16Op(
                 cutlass.Float16,
@@ -120,14 +131,6 @@ def gemm_kernel(
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
         acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
         tCtAcc = cute.make_tensor(tmem, acc_layout)
-        # Prologue: the ring starts empty, so its first lap is loaded without waiting.
-        for k_tile in cutlass.range_constexpr(AB_STAGES):
-            if k_tile < k_tiles:
-                full = ab_full + k_tile
-                with cute.arch.elect_one():
-                    cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                cute.copy(tma_a, tAgA[None, k_tile], tAsA[None, k_tile], tma_bar_ptr=full)
-                cute.copy(tma_b, tBgB[None, k_tile], tBsB[None, k_tile], tma_bar_ptr=full)
         stage, phase = 0, 0
         for k_tile in cutlass.range(k_tiles, unroll=1):
             full = ab_full + stage
@@ -142,20 +145,19 @@ def gemm_kernel(
                 # Arrives once these MMAs have read the stage.
                 tcgen05.commit(mma_done)
             cute.arch.mbarrier_wait(mma_done, k_tile & 1)  # one barrier, reused every k_tile
-            # The stage has been read: load the k_tile one lap ahead into it.
-            k_next = k_tile + AB_STAGES
+            k_next = k_tile + AB_STAGES  # the stage is free for the k_tile one lap ahead
             if k_next < k_tiles:
                 with cute.arch.elect_one():
                     cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                cute.copy(tma_a, tAgA[None, k_next], tAsA[None, stage], tma_bar_ptr=full)
-                cute.copy(tma_b, tBgB[None, k_next], tBsB[None, stage], tma_bar_ptr=full)
+                cute.copy(tma_a, tAgA[None, m_tile, k_next], tAsA[None, stage], tma_bar_ptr=full)
+                cute.copy(tma_b, tBgB[None, n_tile, k_next], tBsB[None, stage], tma_bar_ptr=full)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0
                 phase ^= 1  # a barrier is reused once a lap
-    cute.arch.sync_threads()  # the mainloop warp has seen the last MMA done
 
     # --- epilogue: tensor memory -> registers -> global memory ---
+    cute.arch.sync_threads()  # the mainloop warp has seen the last MMA done
     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
     # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
     chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))

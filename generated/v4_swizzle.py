@@ -6,7 +6,7 @@
 #   allocate=sm100/allocate_cta init=sm100/init producer=sm100/producer
 #   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
 #   mma=sm100/mma tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_accumulator
+#   issue=sm100/issue_blocks epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_acc_full
 #   tmem_load=sm100/tmem_load_single registers=sm100/registers_one chunks=sm100/chunks_serial
 #   store_chunk=sm100/store_chunk teardown=sm100/teardown_cta host=sm100/host
 #   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
@@ -106,22 +106,28 @@ def gemm_kernel(
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
             tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
-        stage, phase = 0, 1  # a fresh barrier reads as past phase 1: the first lap does not wait
+        stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for k_tile in cutlass.range(k_tiles, unroll=1):
             full = ab_full + stage
             cute.arch.mbarrier_wait(ab_empty + stage, phase)
             with cute.arch.elect_one():
                 cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-            cute.copy(tma_a, tAgA[None, k_tile], tAsA[None, stage], tma_bar_ptr=full)
-            cute.copy(tma_b, tBgB[None, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+            cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            stage += 1
+            if stage == AB_STAGES:
+                stage = 0
+                phase ^= 1  # a barrier is reused once a lap
+        for _ in cutlass.range(AB_STAGES, unroll=1):  # a lap more: no commit is under way at exit
+            cute.arch.mbarrier_wait(ab_empty + stage, phase)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0

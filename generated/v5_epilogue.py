@@ -1,12 +1,12 @@
 # spec: specs/v5_epilogue.toml
-# digest: sha256:ad56ad4f6fee31d56e6866d05573379bcc2d4c6291e51698c40f41f14d8650c8
+# digest: sha256:007a872e0b3c215ff622def4ad21a7aab7c078afd8ece17706734d1eda1f48a4
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
 #   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
 #   allocate=sm100/allocate_cta init=sm100/init producer=sm100/producer
 #   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
 #   mma=sm100/mma tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_accumulator
+#   issue=sm100/issue_blocks epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_acc_full
 #   tmem_load=sm100/tmem_load_single registers=sm100/registers_two chunks=sm100/chunks_double
 #   store_chunk=sm100/store_chunk teardown=sm100/teardown_cta host=sm100/host
 #   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
@@ -105,22 +105,28 @@ def gemm_kernel(
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
             tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
-        stage, phase = 0, 1  # a fresh barrier reads as past phase 1: the first lap does not wait
+        stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for k_tile in cutlass.range(k_tiles, unroll=1):
             full = ab_full + stage
             cute.arch.mbarrier_wait(ab_empty + stage, phase)
             with cute.arch.elect_one():
                 cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-            cute.copy(tma_a, tAgA[None, k_tile], tAsA[None, stage], tma_bar_ptr=full)
-            cute.copy(tma_b, tBgB[None, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+            cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            stage += 1
+            if stage == AB_STAGES:
+                stage = 0
+                phase ^= 1  # a barrier is reused once a lap
+        for _ in cutlass.range(AB_STAGES, unroll=1):  # a lap more: no commit is under way at exit
+            cute.arch.mbarrier_wait(ab_empty + stage, phase)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0
@@ -182,8 +188,7 @@ def gemm_kernel(
         cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
         if cutlass.const_expr(chunk + 1 < EPI_CHUNKS):
             # The next read runs under this conversion.
-            source = tAcc[None, None, None, chunk + 1]
-            cute.copy(tmem_load, source, rAcc[(chunk + 1) % 2])
+            cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
         rD.store(rAcc[chunk % 2].load().to(cutlass.Float16))
         cute.autovec_copy(rD, gD[None, n_tile * EPI_CHUNKS + chunk])
 

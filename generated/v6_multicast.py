@@ -1,5 +1,5 @@
 # spec: specs/v6_multicast.toml
-# digest: sha256:1d380446041ef64367d889e5f4a07e8fc22073f9cf3c5f41edcb4147d2d05e6d
+# digest: sha256:a142016cd0a32299ec14d6cee42894a1868c90f4b6d0f453167b9392467d71e3
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
 #   work=sm100/work_multicast k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
@@ -7,7 +7,7 @@
 #   partition=sm100/partition_multicast arm=sm100/arm_cta copy=sm100/copy_multicast
 #   next_stage=sm100/next_stage mma=sm100/mma tiled_mma=sm100/tiled_mma
 #   accumulator=sm100/accumulator_single issue=sm100/issue_blocks epilogue=sm100/epilogue_tile
-#   wait_accumulator=sm100/wait_accumulator tmem_load=sm100/tmem_load_single
+#   wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_single
 #   registers=sm100/registers_two chunks=sm100/chunks_double store_chunk=sm100/store_chunk
 #   teardown=sm100/teardown_cluster host=sm100/host operand_layouts=sm100/layouts_swizzled
 #   tma_atoms=sm100/tma_multicast check_problem=common/check_problem main=common/main
@@ -115,26 +115,32 @@ def gemm_kernel(
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (TILE_N, TILE_K), (n_tile, None))
-        # A CTA loads a slice of an A tile for its row, and of a B tile for its column.
-        a_row, b_column = cute.make_layout(CLUSTER_N), cute.make_layout(CLUSTER_M)
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
+        # A CTA loads its slice of the A tile for its row, its slice of the B tile for its column.
+        row, column = cute.make_layout(CLUSTER_N), cute.make_layout(CLUSTER_M)
         tAsA, tAgA = cpasync.tma_partition(
-            tma_a, cta_n, a_row, cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
+            tma_a, cta_n, row, cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
-            tma_b, cta_m, b_column, cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
+            tma_b, cta_m, column, cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
-        stage, phase = 0, 1  # a fresh barrier reads as past phase 1: the first lap does not wait
+        stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for k_tile in cutlass.range(k_tiles, unroll=1):
             full = ab_full + stage
             cute.arch.mbarrier_wait(ab_empty + stage, phase)
             with cute.arch.elect_one():
                 cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
             # `full` is at the same address in every CTA of the mask.
-            a_src, b_src = tAgA[None, k_tile], tBgB[None, k_tile]
-            cute.copy(tma_a, a_src, tAsA[None, stage], tma_bar_ptr=full, mcast_mask=a_mask)
-            cute.copy(tma_b, b_src, tBsB[None, stage], tma_bar_ptr=full, mcast_mask=b_mask)
+            a_tile, b_tile = tAgA[None, m_tile, k_tile], tBgB[None, n_tile, k_tile]
+            cute.copy(tma_a, a_tile, tAsA[None, stage], tma_bar_ptr=full, mcast_mask=a_mask)
+            cute.copy(tma_b, b_tile, tBsB[None, stage], tma_bar_ptr=full, mcast_mask=b_mask)
+            stage += 1
+            if stage == AB_STAGES:
+                stage = 0
+                phase ^= 1  # a barrier is reused once a lap
+        for _ in cutlass.range(AB_STAGES, unroll=1):  # a lap more: no commit is under way at exit
+            cute.arch.mbarrier_wait(ab_empty + stage, phase)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0
@@ -196,8 +202,7 @@ def gemm_kernel(
         cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
         if cutlass.const_expr(chunk + 1 < EPI_CHUNKS):
             # The next read runs under this conversion.
-            source = tAcc[None, None, None, chunk + 1]
-            cute.copy(tmem_load, source, rAcc[(chunk + 1) % 2])
+            cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
         rD.store(rAcc[chunk % 2].load().to(cutlass.Float16))
         cute.autovec_copy(rD, gD[None, n_tile * EPI_CHUNKS + chunk])
 

@@ -1,5 +1,5 @@
 # spec: specs/v7_two_cta.toml
-# digest: sha256:e6e5bd7a1126f3688d32ade05933357813dd491cf655c7d0a65d7ca4822f06a7
+# digest: sha256:b6275be38875714a35a2b674726ffde26488d45ff1079278173dfd3070a3c0dc
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
 #   work=sm100/work_pair k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
@@ -7,7 +7,7 @@
 #   partition=sm100/partition_pair arm=sm100/arm_pair copy=sm100/copy_pair
 #   next_stage=sm100/next_stage mma=sm100/mma tiled_mma=sm100/tiled_mma
 #   accumulator=sm100/accumulator_single issue=sm100/issue_blocks epilogue=sm100/epilogue_tile
-#   wait_accumulator=sm100/wait_accumulator tmem_load=sm100/tmem_load_single
+#   wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_single
 #   registers=sm100/registers_two chunks=sm100/chunks_double store_chunk=sm100/store_chunk
 #   teardown=sm100/teardown_pair host=sm100/host operand_layouts=sm100/layouts_swizzled
 #   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
@@ -85,6 +85,7 @@ def gemm_kernel(
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     m_tile, n_tile, _ = cute.arch.block_idx()
     cta_rank = cute.arch.block_idx_in_cluster()
+    is_leader = cta_rank == 0
     k_tiles = cute.ceil_div(mA.shape[1], TILE_K)  # TMA fills what lies past K with zeros
 
     smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=1024))
@@ -115,31 +116,38 @@ def gemm_kernel(
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (m_tile, None))
-        gB = cute.local_tile(mB, (B_ROWS, TILE_K), (2 * n_tile + cta_rank, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+        gB = cute.local_tile(mB, (B_ROWS, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
             tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
-        stage, phase = 0, 1  # a fresh barrier reads as past phase 1: the first lap does not wait
+        b_tile = 2 * n_tile + cta_rank  # the half of B that this CTA stages
+        stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for k_tile in cutlass.range(k_tiles, unroll=1):
             full = ab_full + stage
             cute.arch.mbarrier_wait(ab_empty + stage, phase)
-            if cta_rank == 0:  # the leader counts the bytes of both CTAs
+            if is_leader:  # it counts the bytes of both CTAs
                 with cute.arch.elect_one():
                     cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-            # A two-CTA load reports its bytes to the leader's barrier, whichever CTA issues it.
-            cute.copy(tma_a, tAgA[None, k_tile], tAsA[None, stage], tma_bar_ptr=full)
-            cute.copy(tma_b, tBgB[None, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            # A two-CTA load signals the leader's barrier, whichever CTA issues it.
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+            cute.copy(tma_b, tBgB[None, b_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+            stage += 1
+            if stage == AB_STAGES:
+                stage = 0
+                phase ^= 1  # a barrier is reused once a lap
+        for _ in cutlass.range(AB_STAGES, unroll=1):  # a lap more: no commit is under way at exit
+            cute.arch.mbarrier_wait(ab_empty + stage, phase)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0
                 phase ^= 1  # a barrier is reused once a lap
 
     # --- mma: from the A/B ring into tensor memory ---
-    if warp_idx == MMA_WARP and cta_rank == 0:
+    if warp_idx == MMA_WARP and is_leader:
         tiled_mma = cute.make_tiled_mma(
             tcgen05.MmaF16BF16Op(
                 cutlass.Float16,
@@ -194,8 +202,7 @@ def gemm_kernel(
         cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
         if cutlass.const_expr(chunk + 1 < EPI_CHUNKS):
             # The next read runs under this conversion.
-            source = tAcc[None, None, None, chunk + 1]
-            cute.copy(tmem_load, source, rAcc[(chunk + 1) % 2])
+            cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
         rD.store(rAcc[chunk % 2].load().to(cutlass.Float16))
         cute.autovec_copy(rD, gD[None, n_tile * EPI_CHUNKS + chunk])
 

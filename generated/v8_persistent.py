@@ -1,16 +1,17 @@
 # spec: specs/v8_persistent.toml
-# digest: sha256:f9bf218d76afbc602a95e561c72b8814c7d59a58a4b4a4cfff562e1f9b83dfd1
+# digest: sha256:e4ce45f44427a3f77d9aeb9b0cd23599eb495b52aeb9b31cc64aaa2f0ffb72a0
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
 #   work=sm100/work_persistent k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
 #   allocate=sm100/allocate_pair init=sm100/init producer=sm100/producer
-#   producer_walk=sm100/producer_walk.wrap partition=sm100/partition_persistent arm=sm100/arm_pair
+#   producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta arm=sm100/arm_pair
 #   copy=sm100/copy_pair next_stage=sm100/next_stage mma=sm100/mma mma_walk=sm100/mma_walk.wrap
 #   next_slot=sm100/next_slot tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_ring
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_persistent tmem_load=sm100/tmem_load_ring
-#   registers=sm100/registers_two chunks=sm100/chunks_double release=sm100/release_leader
-#   teardown=sm100/teardown_pair host=sm100/host operand_layouts=sm100/layouts_swizzled
-#   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
+#   issue=sm100/issue_blocks epilogue=sm100/epilogue_persistent wait_accumulator=sm100/wait_acc_full
+#   tmem_load=sm100/tmem_load_ring registers=sm100/registers_two chunks=sm100/chunks_double
+#   release=sm100/release_leader teardown=sm100/teardown_pair host=sm100/host
+#   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
+#   check_problem=common/check_problem main=common/main
 #   main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Persistent CTAs, two accumulators in TMEM.
 
@@ -91,11 +92,12 @@ def gemm_kernel(
     # --- setup ---
     thread_idx, _, _ = cute.arch.thread_idx()
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    _, _, cluster = cute.arch.block_idx()
+    _, _, clusters = cute.arch.grid_dim()
+    m_tiles = mD.shape[0] // (TILE_M * CLUSTER_M)
+    tiles = m_tiles * (mD.shape[1] // TILE_N)  # down M first; this cluster takes every clusters-th
     cta_rank = cute.arch.block_idx_in_cluster()
-    cluster, _, _ = cute.arch.cluster_idx()
-    clusters, _, _ = cute.arch.cluster_dim()
-    m_tiles, n_tiles = mD.shape[0] // MMA_M, mD.shape[1] // MMA_N
-    tiles = m_tiles * n_tiles  # this cluster takes tile `cluster` and every `clusters`-th after it
+    is_leader = cta_rank == 0
     k_tiles = cute.ceil_div(mA.shape[1], TILE_K)  # TMA fills what lies past K with zeros
 
     smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=1024))
@@ -129,7 +131,7 @@ def gemm_kernel(
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
-        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))
+        gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
         gB = cute.local_tile(mB, (B_ROWS, TILE_K), (None, None))
         tAsA, tAgA = cpasync.tma_partition(
             tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
@@ -137,26 +139,32 @@ def gemm_kernel(
         tBsB, tBgB = cpasync.tma_partition(
             tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
-        stage, phase = 0, 1  # a fresh barrier reads as past phase 1: the first lap does not wait
+        stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for tile in cutlass.range(cluster, tiles, clusters, unroll=1):
-            a_tile = tAgA[None, 2 * (tile % m_tiles) + cta_rank, None]
-            b_tile = tBgB[None, 2 * (tile // m_tiles) + cta_rank, None]
+            m_tile = CLUSTER_M * (tile % m_tiles) + cta_rank
+            b_tile = 2 * (tile // m_tiles) + cta_rank  # the half of B that this CTA stages
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 full = ab_full + stage
                 cute.arch.mbarrier_wait(ab_empty + stage, phase)
-                if cta_rank == 0:  # the leader counts the bytes of both CTAs
+                if is_leader:  # it counts the bytes of both CTAs
                     with cute.arch.elect_one():
                         cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                # A two-CTA load reports its bytes to the leader's barrier, whichever CTA issues it.
-                cute.copy(tma_a, a_tile[None, k_tile], tAsA[None, stage], tma_bar_ptr=full)
-                cute.copy(tma_b, b_tile[None, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+                # A two-CTA load signals the leader's barrier, whichever CTA issues it.
+                cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+                cute.copy(tma_b, tBgB[None, b_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
                 stage += 1
                 if stage == AB_STAGES:
                     stage = 0
                     phase ^= 1  # a barrier is reused once a lap
+        for _ in cutlass.range(AB_STAGES, unroll=1):  # a lap more: no commit is under way at exit
+            cute.arch.mbarrier_wait(ab_empty + stage, phase)
+            stage += 1
+            if stage == AB_STAGES:
+                stage = 0
+                phase ^= 1  # a barrier is reused once a lap
 
     # --- mma: from the A/B ring into tensor memory ---
-    if warp_idx == MMA_WARP and cta_rank == 0:
+    if warp_idx == MMA_WARP and is_leader:
         tiled_mma = cute.make_tiled_mma(
             tcgen05.MmaF16BF16Op(
                 cutlass.Float16,
@@ -174,13 +182,13 @@ def gemm_kernel(
         acc_layout = cute.make_layout(
             ((TILE_M, TILE_N), 1, 1, ACC_STAGES), stride=((TMEM_LANE, 1), 0, 0, TILE_N)
         )
-        tCtAcc = cute.make_tensor(tmem, acc_layout)
+        tCtAccs = cute.make_tensor(tmem, acc_layout)
         stage, phase = 0, 0
         slot, slot_phase = 0, 1  # pre-armed: every slot starts empty
-        for tile in cutlass.range(cluster, tiles, clusters, unroll=1):
+        for _ in cutlass.range(cluster, tiles, clusters, unroll=1):
             cute.arch.mbarrier_wait(acc_empty + slot, slot_phase)
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
-            acc = tCtAcc[None, None, None, slot]
+            tCtAcc = tCtAccs[None, None, None, slot]
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 full = ab_full + stage
                 cute.arch.mbarrier_wait(full, phase)
@@ -190,7 +198,7 @@ def gemm_kernel(
                     tiled_mma.set(tcgen05.Field.ACCUMULATE, k_tile + k_block != 0)
                     a_block = tCrA[None, None, k_block, stage]
                     b_block = tCrB[None, None, k_block, stage]
-                    cute.gemm(tiled_mma, acc, a_block, b_block, acc)
+                    cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)
                 with cute.arch.elect_one():
                     # Arrives, once these MMAs have read the stage, at both CTAs.
                     tcgen05.commit(ab_empty + stage, PAIR_MASK, tcgen05.CtaGroup.TWO)
@@ -211,31 +219,32 @@ def gemm_kernel(
         chunk_layout = cute.make_layout(
             (TILE_M, EPI_N, EPI_CHUNKS, ACC_STAGES), stride=(TMEM_LANE, 1, EPI_N, TILE_N)
         )
-        tAcc = cute.make_tensor(tmem, chunk_layout)
+        tAccs = cute.make_tensor(tmem, chunk_layout)
         load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
-        tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0, 0])
-        tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
+        tmem_load = tcgen05.make_tmem_copy(load_atom, tAccs[None, None, 0, 0])
+        tAccs = tmem_load.get_slice(thread_idx).partition_S(tAccs)
         rAcc = [cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32) for _ in range(2)]
         rD = cute.make_rmem_tensor((EPI_N, EPI_CHUNKS), cutlass.Float16)
         slot, slot_phase = 0, 0
         for tile in cutlass.range(cluster, tiles, clusters, unroll=1):
-            m_tile, n_tile = 2 * (tile % m_tiles) + cta_rank, tile // m_tiles
+            m_tile, n_tile = CLUSTER_M * (tile % m_tiles) + cta_rank, tile // m_tiles
             gD = cute.local_tile(mD[m_tile * TILE_M + thread_idx, None], (EPI_N,), (None,))
             cute.arch.mbarrier_wait(acc_full + slot, slot_phase)
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
-            cute.copy(tmem_load, tAcc[None, None, None, 0, slot], rAcc[0])
+            tAcc = tAccs[None, None, None, None, slot]
+            cute.copy(tmem_load, tAcc[None, None, None, 0], rAcc[0])
             for chunk in cutlass.range_constexpr(EPI_CHUNKS):
                 cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
                 if cutlass.const_expr(chunk + 1 < EPI_CHUNKS):
                     # The next read runs under this conversion.
-                    source = tAcc[None, None, None, chunk + 1, slot]
-                    cute.copy(tmem_load, source, rAcc[(chunk + 1) % 2])
-                rD[None, chunk].store(rAcc[chunk % 2].load().to(cutlass.Float16).reshape(EPI_N))
+                    cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
+                rD[None, chunk].store(rAcc[chunk % 2].load().to(cutlass.Float16))
             # All epilogue warps have read the slot: release it before anything is stored.
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS)
             if warp_idx == 0:
                 with cute.arch.elect_one():
+                    # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
                     cute.arch.mbarrier_arrive(acc_empty + slot, 0, scope=nvvm.MemScopeKind.CLUSTER)
             for chunk in cutlass.range_constexpr(EPI_CHUNKS):
                 cute.autovec_copy(rD[None, chunk], gD[None, n_tile * EPI_CHUNKS + chunk])
@@ -281,7 +290,13 @@ def gemm(
     row_stride = cute.assume(cutlass.Int64(d.stride[0]), divby=8)
     mD = cute.make_tensor(d.iterator, cute.make_layout((m, n), stride=(row_stride, 1)))
     gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, mD).launch(
-        grid=(CLUSTER_M * cutlass.min((m // MMA_M) * (n // MMA_N), max_active_clusters), 1, 1),
+        grid=(
+            CLUSTER_M,
+            CLUSTER_N,
+            cutlass.min(
+                (m // (TILE_M * CLUSTER_M)) * (n // (TILE_N * CLUSTER_N)), max_active_clusters
+            ),
+        ),
         block=(THREADS, 1, 1),
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),

@@ -68,9 +68,11 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
     """Launch geometry of `spec`."""
     persistent = is_persistent(spec)
     tiles = ("m // TILE_M", "n // TILE_N", "1")
-    clusters = "min(tiles, max_active_clusters)"
-    wide = f"CLUSTER_M * {clusters}" if g.cluster_size > 1 else clusters
-    resident = (wide, "CLUSTER_N" if g.cluster_n > 1 else "1", "1")
+    rows, columns = ("m // TILE_M", "n // TILE_N")
+    if g.cluster_size > 1:
+        rows, columns = "m // (TILE_M * CLUSTER_M)", "n // (TILE_N * CLUSTER_N)"
+    clusters = f"cutlass.min(({rows}) * ({columns}), max_active_clusters)"
+    resident = ("CLUSTER_M", "CLUSTER_N", clusters) if g.cluster_size > 1 else ("1", "1", clusters)
     return LaunchPlan(
         grid=GridKind.PERSISTENT if persistent else GridKind.TILES,
         grid_code=resident if persistent else tiles,

@@ -94,4 +94,4 @@ def grid(plan: Plan, m: int, n: int, max_active_clusters: int) -> tuple[int, int
     if plan.launch.grid is GridKind.TILES:
         return (m // g.tile_m, n // g.tile_n, 1)
     tiles = (m // g.cluster_tile_m) * (n // g.cluster_tile_n)
-    return (g.cluster_m * min(tiles, max_active_clusters), g.cluster_n, 1)
+    return (g.cluster_m, g.cluster_n, min(tiles, max_active_clusters))

@@ -108,7 +108,7 @@ _PURPOSE_NAMES = {
 
 def _condition(role: RolePlan) -> str:
     """When a warp has `role`; of a pair, the leader CTA alone may have it."""
-    return f"{role.code} and cta_rank == 0" if role.leader_only else role.code
+    return f"{role.code} and is_leader" if role.leader_only else role.code
 
 
 def _slots_lines(slots: dict[str, str]) -> list[str]:
@@ -123,16 +123,11 @@ def _names(plan: Plan) -> dict[str, str]:
     serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
     shape = "(MMA, 1, K_BLOCKS" if plan.geometry.k_blocks > 1 else "(MMA, 1, 1"
     return {
-        "acc": "acc" if persistent else "tCtAcc",
         "acc_rows": "TILE_M",
         "acc_columns": "TILE_N",
-        "a_tile": "a_tile" if persistent else "tAgA",
-        "b_tile": "b_tile" if persistent else "tBgB",
         "stage_index": "" if serial else ", stage",
-        "slot_index": ", slot" if persistent else "",
         "slot_offset": " + slot" if persistent else "",
         "d_chunk": "[None, chunk]" if persistent else "",
-        "d_reshape": ".reshape(EPI_N)" if persistent else "",
         "descriptor_shape": shape + (")" if serial else ", AB_STAGES)"),
     }
 
@@ -282,10 +277,6 @@ def _layout_type(plan: Plan) -> str:
 def _launch(plan: Plan) -> dict[str, Any]:
     kinds = {"max_active_clusters": "cutlass.Int32", "stream": "cuda.CUstream"}
     grid = f"({', '.join(plan.launch.grid_code)})"
-    if plan.launch.grid is GridKind.PERSISTENT:
-        size = "CLUSTER_M * " if plan.geometry.cluster_size > 1 else ""
-        tiles = "(m // MMA_M) * (n // MMA_N)"
-        grid = f"({size}cutlass.min({tiles}, max_active_clusters), 1, 1)"
     cluster = "(CLUSTER_M, CLUSTER_N, 1)" if plan.geometry.cluster_size > 1 else ""
     parameters = [f"{name}: {kinds[name]}" for name in plan.launch.parameters]
     return {"grid": grid, "cluster": cluster, "parameters": parameters}

@@ -40,5 +40,5 @@ def test_persistent_shapes_walk_several_tiles_and_end_ragged() -> None:
 def test_grid_is_a_cta_a_tile_or_the_clusters_that_stay() -> None:
     assert grid(vary("v4_swizzle"), 384, 512, 9) == (3, 2, 1)
     assert grid(vary("v7_two_cta"), 512, 512, 9) == (4, 2, 1)
-    assert grid(vary("v8_persistent"), 512, 512, 3) == (6, 1, 1)
-    assert grid(vary("v8_persistent"), 512, 512, 74) == (8, 1, 1)
+    assert grid(vary("v8_persistent"), 512, 512, 3) == (2, 1, 3)
+    assert grid(vary("v8_persistent"), 512, 512, 74) == (2, 1, 4)
