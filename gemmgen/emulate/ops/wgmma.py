@@ -70,7 +70,7 @@ def mma_async(d: Decoder) -> Handler:
     descriptors = [d.uniform(o, 64) for o in d.ops[(2 if form.a_in_registers else 1) : 3]]
     accumulate = d.uniform(d.ops[3], 1)
 
-    early = _read_before_wait(d, set(slots))
+    early = _moved_before_wait(d, set(slots))
 
     def issue(g: Group) -> Issued:
         state, warp, registers = warp_state(g.warp), g.warp.index % WARPS, g.regs
@@ -110,16 +110,18 @@ def mma_async(d: Decoder) -> Handler:
     return d.collective(run_at_once, blocking=True) if early else d.collective(run)
 
 
-def _read_before_wait(d: Decoder, slots: set[int]) -> bool:
-    """Whether the compiler put uses of the results (register moves) before the next wait.
+def _moved_before_wait(d: Decoder, slots: set[int]) -> bool:
+    """Whether the compiler splits or joins result registers before the next wait.
 
-    NVVM splits pairs of f16 accumulators there. Such a wgmma has to show its result at once.
+    NVVM does that with pairs of f16 accumulators. Such a wgmma has to show its result at once;
+    plain moves need nothing, and other uses before the wait are the kernel's mistake.
     """
+    moved = False
     for instr in d.kernel.instrs[d.instr.index + 1 :]:
         if instr.opcode.startswith("wgmma.wait_group"):
-            return False
-        if not instr.opcode.startswith("wgmma") and _mentions(instr.operands, slots):
-            return True
+            return moved
+        if instr.opcode.startswith("mov.") and any(isinstance(o, Vec) for o in instr.operands):
+            moved = moved or _mentions(instr.operands, slots)
     return False
 
 

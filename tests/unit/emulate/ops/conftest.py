@@ -1,0 +1,7 @@
+"""Lets the tests import the helper modules `ptx` and `maps`."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tensor")]
