@@ -6,6 +6,8 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from gemmgen.compile.launch import Launch
 from gemmgen.emulate.engine import Engine
 from gemmgen.emulate.errors import EmulationError
@@ -50,7 +52,8 @@ def emulate(
     loaded = program(launch.ptx, launch.entry)
     machine = _machine(launch, loaded, buffers, chosen, barriers or {}, listeners)
     started = time.perf_counter()
-    Engine(machine, loaded).run()
+    with np.errstate(all="ignore"):
+        Engine(machine, loaded).run()
     return Result(
         instructions=machine.instructions,
         seconds=time.perf_counter() - started,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gemmgen.emulate.asyncops import AsyncOp, Channel, Wait
-from gemmgen.emulate.blocks import LEFT, compile_block, instruction_of
+from gemmgen.emulate.blocks import LEFT, PARKED, compile_block, instruction_of
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.hang import deadlock, livelock
 from gemmgen.emulate.lanes import FULL, WARP
@@ -180,6 +180,7 @@ class Engine:
                 function = functions[pc] or compile_block(program, pc)
                 code = function(group)
                 if code < 0:
+                    count += 0 if code == PARKED else sizes[pc]
                     break
                 count += sizes[pc]
                 pc = code

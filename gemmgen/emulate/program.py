@@ -166,7 +166,7 @@ def _starts(steps: list[Step]) -> list[int]:
             found.add(step.handler.target)
         if step.ends_block:
             found.add(index + 1)
-        if step.starts_block:
+        if step.starts_block or (step.handler.ends and step.instr.guard is not None):
             found.add(index)
             if step.instr.guard is not None:
                 found.add(index + 1)

@@ -21,7 +21,8 @@ _OPERATIONS = ("inc", "dec", "min", "max", "add", "and", "or", "xor")
 @op("st.async", "red.async")
 def async_store(d: Decoder) -> Run:
     d.allow(
-        *_OPERATIONS, "weak", "relaxed", "cluster", "shared::cluster", "mbarrier::complete_tx::bytes",
+        *_OPERATIONS, "weak", "relaxed", "cluster", "shared::cluster",
+        "mbarrier::complete_tx::bytes",
         "v2", "v4", "b32", "b64",
         "u32", "s32", "u64", "s64", "f32", "f64",
     )  # fmt: skip

@@ -107,8 +107,7 @@ def _to_float(d: Decoder, to: str, kind: str, bits: int) -> Handler:
         held = resize(value, in_bits, bits, False)
         raw = held if isinstance(held, np.ndarray) else np.array([held], dtype=DTYPES[bits])
         array = raw.view(SIGNED[bits]) if kind == "s" else raw
-        with np.errstate(all="ignore"):
-            return form.store(form.round(array))
+        return form.store(form.round(array))
 
     return d.inline(f"R[{d.slot(d.ops[0])}] = {d.use(run)}({d.text(d.ops[1], bits)})")
 
@@ -152,8 +151,7 @@ def _floats(d: Decoder, to: str, source: str) -> Handler:
             array = np.clip(np.where(np.isnan(array), array.dtype.type(0), array), 0, 1)
         if relu:
             array = np.where(array > 0, array, array.dtype.type(0))
-        with np.errstate(all="ignore"):
-            return out.store(out.round(array))
+        return out.store(out.round(array))
 
     return d.inline(f"R[{d.slot(d.ops[0])}] = {d.use(run)}({d.text(d.ops[1], form.bits)})")
 

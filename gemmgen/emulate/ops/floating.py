@@ -112,8 +112,7 @@ def float_binary(d: Decoder, name: str) -> Handler:
         x, y = settle(first.load(a)), settle(out_format.load(b))
         if mixed:
             x = x.astype(y.dtype)
-        with np.errstate(all="ignore"):
-            out = out_format.round(function(x, y))
+        out = out_format.round(function(x, y))
         if nan_wins:
             out = np.where(np.isnan(x) | np.isnan(y), out.dtype.type(np.nan), out)
         if saturate:
@@ -139,8 +138,7 @@ def float_fma(d: Decoder) -> Handler:
 
     def run(a: Value, b: Value, c: Value) -> Value:
         x, y, z = settle(first.load(a)), settle(first.load(b)), settle(out_format.load(c))
-        with np.errstate(all="ignore"):
-            out = out_format.round(x.astype(wide) * y.astype(wide) + z.astype(wide))
+        out = out_format.round(x.astype(wide) * y.astype(wide) + z.astype(wide))
         if relu:
             out = np.where(out > 0, out, out.dtype.type(0))
         if saturate:
@@ -176,9 +174,8 @@ def float_unary(d: Decoder, name: str) -> Handler:
     function = _UNARY[name]
 
     def run(a: Value) -> Value:
-        with np.errstate(all="ignore"):
-            out: Any = function(settle(form.load(a)))
-            return form.store(settle(form.round(out)))
+        out: Any = function(settle(form.load(a)))
+        return form.store(settle(form.round(out)))
 
     return d.inline(f"R[{d.slot(d.ops[0])}] = {d.use(run)}({d.text(d.ops[1], bits)})")
 

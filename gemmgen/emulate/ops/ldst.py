@@ -145,8 +145,7 @@ def _combine_floats(d: Decoder, name: str, form: Format) -> Callable[[int, int],
     function = functions[name]
 
     def run(a: int, b: int) -> int:
-        with np.errstate(all="ignore"):
-            out = form.store(form.round(function(form.load(a), form.load(b))))
+        out = form.store(form.round(function(form.load(a), form.load(b))))
         assert isinstance(out, int)
         return out
 

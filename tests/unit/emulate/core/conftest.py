@@ -1,0 +1,8 @@
+"""Runs PTX bodies on numpy arrays."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
