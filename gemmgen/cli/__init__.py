@@ -1,4 +1,4 @@
-"""The command line: thin shells over documented functions, heavy layers imported when a command runs."""
+"""The command line: thin shells over documented functions; heavy layers are imported on use."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from gemmgen.terms import GemmgenError
 
 COMMANDS = {
+    "bench": "gemmgen.cli.bench",
     "check": "gemmgen.cli.check",
     "compile": "gemmgen.cli.compile",
     "diff": "gemmgen.cli.diff",

@@ -51,9 +51,7 @@ def _read(name: str) -> tuple[str | None, str]:
     return spec_path.read_text(encoding="utf-8"), generate(spec_path).source
 
 
-def _print(
-    title: str, old: str, new: str, result: TextDiff, stat: bool, tint: bool | None
-) -> None:
+def _print(title: str, old: str, new: str, result: TextDiff, stat: bool, tint: bool | None) -> None:
     if not stat:
         click.secho(f"=== {title}: {old} -> {new} ===", bold=True, color=tint)
         for line in result.lines:

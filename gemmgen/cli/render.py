@@ -46,9 +46,7 @@ def command(
         sys.exit(1)
 
 
-def _generate_all(
-    paths: list[Path], output: Path | None, allow: frozenset[str]
-) -> list[Generated]:
+def _generate_all(paths: list[Path], output: Path | None, allow: frozenset[str]) -> list[Generated]:
     """Render every spec before anything is written, so that errors come all at once."""
     results, findings = [], []
     for path in paths:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WHERE = {
     "emulate": "in the emulator",
     "gpu": "on the GPU",
+    "both": "in the emulator and on the GPU, which agree",
     "none": "nowhere: compiled only",
 }
 
@@ -44,10 +45,10 @@ class Shape(click.ParamType[tuple[int, int, int]]):
 @click.option("--shape", "shapes", multiple=True, type=Shape(), help="Run this shape; repeatable.")
 @click.option(
     "--runner",
-    type=click.Choice(["auto", "emulate", "gpu", "none"]),
+    type=click.Choice(["auto", "emulate", "gpu", "both", "none"]),
     default="auto",
     show_default=True,
-    help="Where to run; auto takes a matching GPU, else the emulator; none only compiles.",
+    help="auto: a matching GPU, else the emulator; both: compare them; none: compile only.",
 )
 @click.option(
     "--timing",
@@ -59,6 +60,9 @@ class Shape(click.ParamType[tuple[int, int, int]]):
 @click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
 @click.option("--sm-count", default=8, show_default=True, help="SMs of the emulated device.")
 @click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
+@click.option(
+    "--libraries", type=click.Path(path_type=Path), help="Built libraries to run on the GPU."
+)
 @click.option(
     "--max-failures", default=1, show_default=True, help="Stop a file after so many; 0: never."
 )
@@ -72,20 +76,22 @@ def command(
     seed: int,
     sm_count: int,
     jobs: int | None,
+    libraries: Path | None,
     max_failures: int,
     allow: tuple[str, ...],
     json_path: Path | None,
 ) -> None:
     """Prove generated files (or hand-edited copies, or folders of them) against torch.
 
-    Exact small integers come first and must be equal; then random inputs, within a bound derived from K.
+    Exact small integers come first and must be equal; then random inputs, within a bound
+    derived from K.
     """
     from gemmgen.emulate import Settings
     from gemmgen.run.subject import find_kernels
     from gemmgen.run.verify import Options
 
     settings = Settings(timing=timing, seed=seed, sm_count=sm_count)
-    options = Options(runner, shapes, settings, allow, max_failures)
+    options = Options(runner, shapes, settings, allow, max_failures, libraries)
     start = time.perf_counter()
     records = _run(find_kernels(paths), options, jobs)
     records.sort(key=lambda record: record.file)

@@ -40,6 +40,9 @@ def build_file(
 ) -> Built:
     """Build ``<out_dir>/<stem>.so`` and ``<stem>.json`` from a generated file.
 
+    Beside them go the cubin, for questions of occupancy, and the generated file itself, for its
+    ``check_problem``.
+
     The library has the function ``gemm`` (``tvm_ffi.load_module(…).gemm(a, b, d)``): tensors are
     checked for type, rank, row-major layout, alignment and matching extents, and the launch goes to
     the caller's current stream. It needs libcute_dsl_runtime.so and libtvm_ffi.so: loaded before
@@ -59,6 +62,8 @@ def build_file(
     library = out / f"{Path(path).stem}.so"
     manifest = _manifest(kernel, library.name, shared)
     try:
+        write_atomic(library.with_suffix(".cubin"), kernel.compiled.cubin)
+        write_atomic(library.with_suffix(".py"), kernel.file.source.text)
         write_atomic(library, shared)
         os.chmod(library, 0o755)
         manifest.write(library.with_suffix(".json"))
@@ -129,6 +134,7 @@ def _manifest(kernel: KernelUnderTest, library: str, shared: bytes) -> Manifest:
         source_sha256=compiled.digest,
         spec=header.get("spec", ""),
         spec_digest=header.get("digest", ""),
+        cluster=compiled.cluster,
         alignment_bytes=ALIGNMENT,
         constants=constants,
         resources={**asdict(compiled.resources), "remarks": list(compiled.resources.remarks)},

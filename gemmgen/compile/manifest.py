@@ -28,6 +28,7 @@ class Manifest:
             the stream is the caller's current one and no argument.
         source, source_sha256: the generated file and its text's digest.
         spec, spec_digest: from the file's header; empty without one.
+        cluster: CTAs of a cluster along x, y and z.
         alignment_bytes: of every base address and row stride.
         constants: the file's integer constants (``TILE_M`` …): what ``check_problem`` goes by.
         resources: figures of :class:`gemmgen.compile.Resources`.
@@ -44,6 +45,7 @@ class Manifest:
     source_sha256: str
     spec: str
     spec_digest: str
+    cluster: tuple[int, int, int]
     alignment_bytes: int
     constants: dict[str, int] = field(default_factory=dict)
     resources: dict[str, Any] = field(default_factory=dict)
@@ -63,7 +65,9 @@ def read_manifest(path: Path) -> Manifest:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         pairs = document.pop("parameters")
-        manifest = Manifest(**document, parameters=tuple((name, kind) for name, kind in pairs))
+        cluster = tuple(document.pop("cluster"))
+        parameters = tuple((name, kind) for name, kind in pairs)
+        manifest = Manifest(**document, parameters=parameters, cluster=cluster)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         title = "not a manifest of a built library"
         raise failure("C317", title, file=str(path), help=_REBUILD) from None

@@ -1,1 +1,1 @@
-
+"""Running and timing kernels on the GPU that is here."""

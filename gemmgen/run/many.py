@@ -41,6 +41,11 @@ def verify_paths(
     Args:
         jobs: worker processes; the number of CPUs by default, never more than there are files.
     """
+    if options.runner in ("gpu", "both") or (options.runner == "auto" and _gpu_is_here()):
+        from gemmgen.run.watched import verify_watched
+
+        yield from verify_watched(paths, options)
+        return
     jobs = min(jobs or os.cpu_count() or 1, len(paths))
     context = mp.get_context("spawn")
     events = context.Manager().Queue()
@@ -55,6 +60,12 @@ def verify_paths(
                 yield from (future.result() for future in done)
         finally:
             _cancel(waiting)
+
+
+def _gpu_is_here() -> bool:
+    import torch
+
+    return bool(torch.cuda.is_available())
 
 
 def _cancel(futures: set[Future[TestRecord]]) -> None:

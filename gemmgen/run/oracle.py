@@ -2,8 +2,8 @@
 
 Two kinds of numerics, in this order:
 
-- *exact*: small random integers whose every partial sum and result is exact in the output type, so that the
-  comparison is equality, whatever the order of summation;
+- *exact*: small random integers whose every partial sum and result is exact in the output type, so
+  that the comparison is equality, whatever the order of summation;
 - *random*: 0.1 x N(0, 1), with an element-wise bound derived from K.
 """
 
@@ -51,8 +51,9 @@ class Problem:
 def exact_problem(m: int, n: int, k: int, dtype: Dtype, out: Dtype, seed: int) -> Problem:
     """Random integers whose results fit the output type exactly.
 
-    The range of the integers starts at [-4, 4] and halves until the largest possible partial sum seen,
-    ``max(|A| @ |B|.T)``, is within the output's exact range; from [-1, 1] on, inputs are thinned out instead.
+    The range of the integers starts at [-4, 4] and halves until the largest possible partial sum,
+    ``max(|A| @ |B|.T)``, is within the output's exact range; from [-1, 1] on, inputs are thinned
+    out instead.
     """
     generator = torch.Generator().manual_seed(seed)
     width, keep = 4, 1.0
@@ -73,8 +74,8 @@ def random_problem(m: int, n: int, k: int, dtype: Dtype, out: Dtype, seed: int) 
     """0.1 x N(0, 1) inputs and the bound of a correct kernel's error.
 
     The bound is ``u_out * |ref| + (1 + u_out) * gamma_k * (|A| @ |B|.T) + half a subnormal`` with
-    ``gamma_k = K * 2^-24 / (1 - K * 2^-24)``: fp32 summation in any order (Higham, Accuracy and Stability of
-    Numerical Algorithms, sections 3.1 and 4.2), then one rounding to the output type.
+    ``gamma_k = K * 2^-24 / (1 - K * 2^-24)``: fp32 summation in any order (Higham, Accuracy and
+    Stability of Numerical Algorithms, sections 3.1 and 4.2), then one rounding to the output type.
     """
     generator = torch.Generator().manual_seed(seed)
     a = (0.1 * torch.randn((m, k), generator=generator)).to(TORCH_DTYPE[dtype])

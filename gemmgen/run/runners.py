@@ -1,10 +1,10 @@
-"""Where a kernel runs: the emulator, a GPU, or nowhere."""
+"""Where a kernel runs: the emulator, a GPU, or both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 
@@ -12,10 +12,8 @@ from gemmgen.compile import KernelUnderTest
 from gemmgen.emulate import BarrierInfo, Buffer, Settings, emulate
 from gemmgen.plan import Plan
 from gemmgen.run.guarded import GuardedOutput
-from gemmgen.run.oracle import Problem
-from gemmgen.terms import Arch, Finding, GemmgenError
-
-CAPABILITY = {Arch.SM90A: (9, 0), Arch.SM100A: (10, 0)}
+from gemmgen.run.oracle import SMALLEST_SUBNORMAL, TORCH_DTYPE, UNIT_ROUNDOFF, Problem
+from gemmgen.terms import Arch
 
 
 @dataclass(frozen=True)
@@ -29,13 +27,17 @@ class RunFacts:
     instructions: int = 0
 
 
+class RunnersDisagreeError(Exception):
+    """Emulator and GPU gave different results for one problem."""
+
+
 class Runner(Protocol):
     """Runs one kernel on one problem."""
 
     name: str
 
     def run(self, problem: Problem, out: GuardedOutput) -> RunFacts:
-        """Compute D into `out`. Raises EmulationError or the device's error."""
+        """Compute D into `out`. Raises EmulationError, RunnersDisagreeError or the device's error."""
 
 
 class EmulateRunner:
@@ -53,14 +55,11 @@ class EmulateRunner:
         self.kernel = kernel
         self.settings = settings
         self.barriers = {
-            barrier.name: BarrierInfo(barrier.offset, barrier.depth)
-            for barrier in plan.barriers
+            barrier.name: BarrierInfo(barrier.offset, barrier.depth) for barrier in plan.barriers
         }
 
     def run(self, problem: Problem, out: GuardedOutput) -> RunFacts:
-        launch = self.kernel.launch(
-            problem.a, problem.b, out.d, sm_count=self.settings.sm_count
-        )
+        launch = self.kernel.launch(problem.a, problem.b, out.d, sm_count=self.settings.sm_count)
         buffers = [
             _buffer("a", problem.a, writable=False),
             _buffer("b", problem.b, writable=False),
@@ -75,36 +74,77 @@ def _buffer(name: str, tensor: torch.Tensor, *, writable: bool) -> Buffer:
     return Buffer(name, tensor.data_ptr(), data, writable)
 
 
+class GpuRunner:
+    """Runs the kernel on the current device and brings the whole allocation back, guard bands too.
+
+    Args:
+        kernel: a `gemmgen.gpu.kernel.GpuKernel`.
+    """
+
+    name = "gpu"
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    def run(self, problem: Problem, out: GuardedOutput) -> RunFacts:
+        whole = out.whole.cuda()
+        rows, columns = out.d.shape
+        d = whole.as_strided((rows, columns), whole.stride(), out.d.storage_offset())
+        self.kernel(problem.a.cuda(), problem.b.cuda(), d)
+        torch.cuda.synchronize()
+        out.whole.copy_(whole)
+        return RunFacts()
+
+
+class BothRunner:
+    """Runs emulator and GPU and compares them: bit by bit on exact inputs, else within a rounding."""
+
+    name = "both"
+
+    def __init__(self, emulator: EmulateRunner, device: GpuRunner) -> None:
+        self.emulator = emulator
+        self.device = device
+
+    def run(self, problem: Problem, out: GuardedOutput) -> RunFacts:
+        mirror = GuardedOutput.make(out.d.shape[0], out.d.shape[1], out.d.dtype)
+        self.device.run(problem, mirror)
+        facts = self.emulator.run(problem, out)
+        distance = (out.d.double() - mirror.d.double()).abs()
+        allowed = torch.zeros_like(distance)
+        if bool(problem.bound.any()):
+            kind = next(k for k, dtype in TORCH_DTYPE.items() if dtype == out.d.dtype)
+            allowed = 2 * UNIT_ROUNDOFF[kind] * mirror.d.double().abs() + SMALLEST_SUBNORMAL[kind]
+        wrong = ~(distance <= allowed)
+        if bool(wrong.any()):
+            row, column = (int(x) for x in wrong.nonzero()[0])
+            raise RunnersDisagreeError(
+                f"emulator and GPU differ in {int(wrong.sum())} elements; first at "
+                f"({row}, {column}): {float(out.d[row, column])} emulated, "
+                f"{float(mirror.d[row, column])} on the GPU"
+            )
+        return facts
+
+
 def choose_runner(wanted: str, arch: Arch) -> str:
     """Turn ``auto`` into ``gpu`` where a matching device is, else into ``emulate``.
 
     Raises:
         GemmgenError: T410, a GPU was asked for and there is none of this architecture.
     """
-    capability = torch.cuda.get_device_capability() if torch.cuda.is_available() else None
-    matches = capability == CAPABILITY[arch]
+    if wanted in ("emulate", "none"):
+        return wanted
+    from gemmgen.gpu.device import matches, require
+
     if wanted == "auto":
-        return "gpu" if matches else "emulate"
-    if wanted == "gpu" and not matches:
-        have = f"the GPU here is sm_{capability[0]}{capability[1]}" if capability else "no GPU here"
-        raise GemmgenError(
-            [
-                Finding(
-                    code="T410",
-                    title=f"cannot run {arch} kernels on a GPU: {have}",
-                    help="use --runner emulate, or run on a machine with that GPU",
-                )
-            ]
-        )
+        return "gpu" if matches(arch) else "emulate"
+    require(arch)
     return wanted
 
 
-def make_runner(
-    name: str, kernel: KernelUnderTest, plan: Plan, settings: Settings, path: Path
-) -> Runner:
-    """The runner called `name`, for one compiled file."""
-    if name == "gpu":
-        from gemmgen.gpu import GpuRunner
+def device_runner(path: Path, digest: str, libraries: Path | None) -> GpuRunner:
+    """A GPU runner for one file, from its built library where `libraries` is given."""
+    from gemmgen.gpu.kernel import compile_source, load_library
 
-        return GpuRunner(path)
-    return EmulateRunner(kernel, plan, settings)
+    if libraries is not None:
+        return GpuRunner(load_library(libraries / f"{path.stem}.so", source=path))
+    return GpuRunner(compile_source(path, digest))

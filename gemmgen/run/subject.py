@@ -37,7 +37,7 @@ def read_subject(path: Path) -> Subject:
     The spec is looked for from the file's own project, then from the current folder.
 
     Raises:
-        GemmgenError: T402, no header; T403, the spec is not there; or what the spec itself is refused for.
+        GemmgenError: T402, no header; T403, the spec is not there; or what the spec is refused for.
     """
     fields = {}
     with path.open(encoding="utf-8", errors="replace") as lines:

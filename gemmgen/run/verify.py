@@ -7,17 +7,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from gemmgen.compile import CompileError, KernelUnderTest
+from gemmgen.compile import CompileError, KernelUnderTest, read_manifest
 from gemmgen.emulate import EmulationError, Settings
 from gemmgen.plan import default_shapes
 from gemmgen.records import CaseRecord, TestRecord
 from gemmgen.run.compare import judge
 from gemmgen.run.guarded import GuardedOutput
 from gemmgen.run.oracle import TORCH_DTYPE, Problem, exact_problem, random_problem
-from gemmgen.run.runners import Runner, choose_runner, make_runner
+from gemmgen.run.runners import (
+    BothRunner,
+    EmulateRunner,
+    Runner,
+    RunnersDisagreeError,
+    choose_runner,
+    device_runner,
+)
 from gemmgen.run.subject import Subject, read_subject
 from gemmgen.terms import GemmgenError
 
@@ -31,11 +39,12 @@ class Options:
     """How to test.
 
     Attributes:
-        runner: ``auto``, ``emulate``, ``gpu`` or ``none`` (compile only).
+        runner: ``auto``, ``emulate``, ``gpu``, ``both`` or ``none`` (compile only).
         shapes: (M, N, K) to run; empty for the plan's default shapes.
         settings: timing, seed and SM count of the emulated device.
         allow: compile findings to let pass, by name.
         max_failures: stop a file after this many failed cases; 0 never stops.
+        libraries: folder of built libraries for the GPU; None compiles the file there.
     """
 
     runner: str = "auto"
@@ -43,14 +52,15 @@ class Options:
     settings: Settings = field(default_factory=Settings)
     allow: tuple[str, ...] = ()
     max_failures: int = 1
+    libraries: Path | None = None
 
 
 def verify_file(path: Path, options: Options, listener: Listener | None = None) -> TestRecord:
     """Test one generated file.
 
     Args:
-        listener: called as ``(file, case, total)``: once with ``None`` when the file has compiled, then
-            with each finished case.
+        listener: called as ``(file, case, total)``: once with ``None`` when the file has compiled,
+            then with each finished case.
 
     Returns:
         The record; what goes wrong with the file is in it, nothing is raised for it.
@@ -62,17 +72,47 @@ def verify_file(path: Path, options: Options, listener: Listener | None = None) 
         return TestRecord(str(path), "", "", options.runner, "failed", message=str(error))
     blank = TestRecord(str(path), subject.spec, subject.digest, name, "failed")
     try:
-        kernel = KernelUnderTest(path, allow=options.allow)
-    except CompileError as error:
+        target = _prepare(subject, name, options)
+    except GemmgenError as error:
         return dataclasses.replace(blank, message=str(error))
-    compiled = dataclasses.replace(
-        blank, status="compiled", resources=dataclasses.asdict(kernel.compiled.resources)
-    )
-    if name == "none":
-        return compiled
-    runner = make_runner(name, kernel, subject.plan, options.settings, path)
-    cases = _run_cases(subject, kernel, runner, options, listener)
-    return dataclasses.replace(compiled, status=_overall(cases), cases=cases)
+    ready = dataclasses.replace(blank, status="compiled", resources=target.resources)
+    if target.runner is None:
+        return ready
+    cases = _run_cases(subject, target, options, listener)
+    return dataclasses.replace(ready, status=_overall(cases), cases=cases)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A compiled file and where it runs.
+
+    Attributes:
+        check: the file's own ``check_problem``: raises a ValueError that names the rule.
+        runner: None to compile only.
+        resources: what the kernel uses, by name.
+    """
+
+    check: Callable[[torch.Tensor, torch.Tensor, torch.Tensor], None]
+    runner: Runner | None
+    resources: dict[str, Any]
+
+
+def _prepare(subject: Subject, name: str, options: Options) -> Target:
+    """Compile the file, or load its library."""
+    device = None
+    if name in ("gpu", "both"):
+        device = device_runner(subject.path, subject.digest, options.libraries)
+    if name == "gpu" and options.libraries is not None:
+        manifest = read_manifest(options.libraries / f"{subject.path.stem}.json")
+        assert device is not None
+        return Target(device.kernel.check, device, manifest.resources)
+    kernel = KernelUnderTest(subject.path, allow=options.allow)
+    resources = dataclasses.asdict(kernel.compiled.resources)
+    emulator = EmulateRunner(kernel, subject.plan, options.settings)
+    runner: Runner | None = {"emulate": emulator, "gpu": device}.get(name)
+    if name == "both" and device is not None:
+        runner = BothRunner(emulator, device)
+    return Target(kernel.module.check_problem, runner, resources)
 
 
 def _overall(cases: tuple[CaseRecord, ...]) -> str:
@@ -83,11 +123,7 @@ def _overall(cases: tuple[CaseRecord, ...]) -> str:
 
 
 def _run_cases(
-    subject: Subject,
-    kernel: KernelUnderTest,
-    runner: Runner,
-    options: Options,
-    listener: Listener | None,
+    subject: Subject, target: Target, options: Options, listener: Listener | None
 ) -> tuple[CaseRecord, ...]:
     shapes = options.shapes or tuple(
         (s.m, s.n, s.k) for s in default_shapes(subject.plan, options.settings.sm_count)
@@ -98,7 +134,7 @@ def _run_cases(
     cases = []
     for numerics in MAKERS:
         for shape in shapes:
-            case = run_case(subject, kernel, runner, shape, numerics, options.settings)
+            case = run_case(subject, target, shape, numerics, options.settings)
             cases.append(case)
             if listener is not None:
                 listener(str(subject.path), case, total)
@@ -108,25 +144,21 @@ def _run_cases(
 
 
 def run_case(
-    subject: Subject,
-    kernel: KernelUnderTest,
-    runner: Runner,
-    shape: Triple,
-    numerics: str,
-    settings: Settings,
+    subject: Subject, target: Target, shape: Triple, numerics: str, settings: Settings
 ) -> CaseRecord:
     """Run one shape with one kind of inputs and judge the result."""
     problem_spec = subject.plan.spec.problem
     problem = MAKERS[numerics](*shape, problem_spec.a.dtype, problem_spec.d.dtype, settings.seed)
     out = GuardedOutput.make(shape[0], shape[1], TORCH_DTYPE[problem_spec.d.dtype])
     blank = CaseRecord(shape, numerics, "failed", timing=settings.timing, seed=settings.seed)
-    refusal = _refusal(kernel, problem, out.d)
+    refusal = _refusal(target, problem, out.d)
     if refusal:
         return dataclasses.replace(blank, status="refused", message=refusal)
+    assert target.runner is not None
     start = time.perf_counter()
     try:
-        facts = runner.run(problem, out)
-    except (EmulationError, CompileError) as error:
+        facts = target.runner.run(problem, out)
+    except (EmulationError, CompileError, RunnersDisagreeError, RuntimeError) as error:
         seconds = time.perf_counter() - start
         return dataclasses.replace(blank, seconds=seconds, message=str(error))
     verdict = judge(problem, out)
@@ -141,11 +173,10 @@ def run_case(
     )
 
 
-def _refusal(kernel: KernelUnderTest, problem: Problem, d: torch.Tensor) -> str:
+def _refusal(target: Target, problem: Problem, d: torch.Tensor) -> str:
     """What the generated file's own ``check_problem`` says, or an empty string."""
-    module = kernel.module
     try:
-        module.check_problem(problem.a, problem.b, d)
-    except module.UnsupportedProblem as error:
+        target.check(problem.a, problem.b, d)
+    except ValueError as error:
         return str(error)
     return ""
