@@ -97,7 +97,7 @@ def bench(
     """Time `kernels` against ``torch.mm`` at every shape.
 
     A kernel that refuses a shape is left out of it; one whose result is wrong is reported as an
-    error, never timed. Inputs are 0.1 x N(0, 1) in several sets that together exceed the L2 cache twice.
+    error, never timed. Inputs are 0.1 x N(0, 1) in sets that together exceed the L2 cache twice.
 
     Raises:
         RuntimeError: a kernel's result is wrong; the message names it.

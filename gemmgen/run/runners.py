@@ -37,7 +37,7 @@ class Runner(Protocol):
     name: str
 
     def run(self, problem: Problem, out: GuardedOutput) -> RunFacts:
-        """Compute D into `out`. Raises EmulationError, RunnersDisagreeError or the device's error."""
+        """Compute D into `out`. Raises EmulationError, RunnersDisagreeError, the device's error."""
 
 
 class EmulateRunner:
@@ -97,7 +97,7 @@ class GpuRunner:
 
 
 class BothRunner:
-    """Runs emulator and GPU and compares them: bit by bit on exact inputs, else within a rounding."""
+    """Runs emulator and GPU, and compares: bit by bit on exact inputs, else within a rounding."""
 
     name = "both"
 
