@@ -31,7 +31,7 @@ from gemmgen.emulate.ptx import Bracket, Imm, Operand, Reg, Vec
 from gemmgen.emulate.tensor.descriptor import decode_wgmma
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.fragments import A_REGISTERS, ROWS, WARPS, a_bytes_of
-from gemmgen.emulate.tensor.mma import add
+from gemmgen.emulate.tensor.mma import add, matmul
 from gemmgen.emulate.tensor.numeric import widen
 
 _SHAPE = re.compile(r"m64n(\d+)k(\d+)")
@@ -217,8 +217,7 @@ def _complete(cta: Cta, form: Form, entry: Issued) -> None:
         a = _a_from_registers(form, entry)
     else:
         a = read_operand_of(cta, decode_wgmma(bits[0]), "A", ROWS, form.a_mn_major, form.a)
-    with np.errstate(invalid="ignore", over="ignore"):
-        product: NDArray[Any] = a @ b.T
+    product: NDArray[Any] = matmul(a, b)
     if form.negate:
         product = -product
     if form.d == "s32":
