@@ -4,22 +4,32 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint fmt render mutants fuzz conformance clean
+.PHONY: help demo test lint fmt render tables clean
+
+help:
+	@echo "make demo    prove one kernel: render a spec, compile it, run it in the emulator"
+	@echo "make test    everything that CI runs"
+	@echo "make lint    the quick half of it: format, lint, types, imports, specs, stale files"
+	@echo "make fmt     format Python files and specs"
+	@echo "make render  write generated/ anew from specs/ and templates/"
+	@echo "make tables  prove every kernel anew, and bring the README's tables up to date"
+	@echo "make clean   remove the environment"
 
 demo: $(READY)
 	$(BIN)/gemmgen render specs/v8_persistent.toml
 	$(BIN)/gemmgen test generated/v8_persistent.py
 
 test: lint
-	$(BIN)/gemmgen render --all --check
 	$(BIN)/python -m pytest -n 2
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/gemmgen fmt --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/gemmgen check --all
+	$(BIN)/gemmgen fmt --check
+	$(BIN)/gemmgen render --all --check
 
 fmt: $(READY)
 	$(BIN)/ruff format .
@@ -28,9 +38,15 @@ fmt: $(READY)
 render: $(READY)
 	$(BIN)/gemmgen render --all
 
+tables: $(READY)
+	$(BIN)/gemmgen test generated --json docs/results/emulator.json
+	$(BIN)/gemmgen ladder --into README.md
+
 $(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gemmgen needs Python 3.11 or newer, this is %d.%d: try make PYTHON=python3.12" % sys.version_info[:2])'
+	@echo "making the environment in $(VENV): CuTe DSL and torch are a few GiB, this takes minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[run,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[run,dev]'
 	@touch $@
 
 clean:
