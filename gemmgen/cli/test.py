@@ -15,7 +15,7 @@ from rich.table import Table
 from gemmgen.records import CaseRecord, TestRecord, write_records
 
 if TYPE_CHECKING:
-    from gemmgen.run.verify import Options
+    from gemmgen.run.options import Options
 
 WHERE = {
     "emulate": "in the emulator",
@@ -87,8 +87,8 @@ def command(
     derived from K.
     """
     from gemmgen.emulate import Settings
+    from gemmgen.run.options import Options
     from gemmgen.run.subject import find_kernels
-    from gemmgen.run.verify import Options
 
     settings = Settings(timing=timing, seed=seed, sm_count=sm_count)
     options = Options(runner, shapes, settings, allow, max_failures, libraries)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from gemmgen.plan import default_shapes
 from gemmgen.records import CaseRecord, TestRecord
 from gemmgen.run.compare import judge
 from gemmgen.run.guarded import GuardedOutput
+from gemmgen.run.options import Options, Triple
 from gemmgen.run.oracle import TORCH_DTYPE, Problem, exact_problem, random_problem
 from gemmgen.run.runners import (
     BothRunner,
@@ -29,30 +30,8 @@ from gemmgen.run.runners import (
 from gemmgen.run.subject import Subject, read_subject
 from gemmgen.terms import GemmgenError
 
-Triple = tuple[int, int, int]
 Listener = Callable[[str, CaseRecord | None, int], None]
 MAKERS = {"exact": exact_problem, "random": random_problem}
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to test.
-
-    Attributes:
-        runner: ``auto``, ``emulate``, ``gpu``, ``both`` or ``none`` (compile only).
-        shapes: (M, N, K) to run; empty for the plan's default shapes.
-        settings: timing, seed and SM count of the emulated device.
-        allow: compile findings to let pass, by name.
-        max_failures: stop a file after this many failed cases; 0 never stops.
-        libraries: folder of built libraries for the GPU; None compiles the file there.
-    """
-
-    runner: str = "auto"
-    shapes: tuple[Triple, ...] = ()
-    settings: Settings = field(default_factory=Settings)
-    allow: tuple[str, ...] = ()
-    max_failures: int = 1
-    libraries: Path | None = None
 
 
 def verify_file(path: Path, options: Options, listener: Listener | None = None) -> TestRecord:

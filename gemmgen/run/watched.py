@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from gemmgen.records import CaseRecord, TestRecord
-from gemmgen.run.verify import Options, verify_file
+from gemmgen.run.options import Options
+from gemmgen.run.verify import verify_file
 
 START_LIMIT = 120.0  # seconds for imports, compiling and the first CUDA context
 CASE_LIMIT = 20.0  # seconds for one case, reference included
