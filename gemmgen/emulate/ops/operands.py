@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,23 @@ from gemmgen.emulate.tensor.numeric import ELEMENT_BYTES
 from gemmgen.emulate.tensor.swizzle import CHUNK_BYTES
 
 
+@lru_cache(maxsize=2048)
+def _placed(
+    descriptor: MatrixDescriptor, rows: int, mn_major: bool, element_bytes: int
+) -> tuple[NDArray[np.int64], int, int]:
+    """Return an operand's chunks, its first byte and the byte after its last."""
+    chunks = operand_chunks(descriptor, rows, K_BYTES, mn_major, element_bytes)
+    return chunks, int(chunks.min()) * CHUNK_BYTES, (int(chunks.max()) + 1) * CHUNK_BYTES
+
+
 def operand_at(
     cta: Cta, descriptor: MatrixDescriptor, name: str, rows: int, mn_major: bool, element: str
-) -> NDArray[np.int64]:
-    """Return the 16-byte chunks of an operand. Raises E236 when one is outside the CTA's memory."""
-    chunks = operand_chunks(descriptor, rows, K_BYTES, mn_major, ELEMENT_BYTES[element])
-    low, high = int(chunks.min()) * CHUNK_BYTES, (int(chunks.max()) + 1) * CHUNK_BYTES
+) -> tuple[NDArray[np.int64], int, int]:
+    """Return the 16-byte chunks of an operand, its first byte and the byte after its last.
+
+    Raises E236 when part of it is outside the CTA's shared memory.
+    """
+    chunks, low, high = _placed(descriptor, rows, mn_major, ELEMENT_BYTES[element])
     if low < SHARED_START or high > cta.shared.size:
         raise fault(
             "E236",
@@ -31,24 +43,20 @@ def operand_at(
             f"covers {low:#x} to {high:#x}; {cta.where()} has {SHARED_START:#x} to "
             f"{cta.shared.size:#x}",
         )
-    return chunks
+    return chunks, low, high
 
 
 def read_operand_of(
     cta: Cta, descriptor: MatrixDescriptor, name: str, rows: int, mn_major: bool, element: str
 ) -> NDArray[np.float32]:
     """Return an operand as float32, shape (rows, K). Raises E237 when part of it is unwritten."""
-    chunks = operand_at(cta, descriptor, name, rows, mn_major, element)
-    if cta.shared.strict:
+    chunks, low, high = operand_at(cta, descriptor, name, rows, mn_major, element)
+    if cta.shared.strict and not cta.shared.init[low:high].all():
         _check_written(cta, chunks, name)
     return read_operand(cta.shared.data.view("V16"), chunks, element, mn_major)
 
 
 def _check_written(cta: Cta, chunks: NDArray[np.int64], name: str) -> None:
-    low = int(chunks.min()) * CHUNK_BYTES
-    high = (int(chunks.max()) + 1) * CHUNK_BYTES
-    if cta.shared.init[low:high].all():
-        return
     flags = cta.shared.init.view(np.uint64).reshape(-1, 2)[chunks.ravel()]
     missing = np.flatnonzero((flags != np.uint64(0xFFFF_FFFF_FFFF_FFFF)).any(axis=1))
     if missing.size:
