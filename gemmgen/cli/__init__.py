@@ -1,26 +1,25 @@
-"""The command line: thin shells over documented functions; heavy layers are imported on use."""
+"""The command line: thin shells over documented functions; a command imports what it needs.
+
+Exit codes, of every command: 0, done; 1, something failed, differs or is stale; 2, bad input;
+3, a fault of gemmgen's own; 130, interrupted.
+"""
 
 from __future__ import annotations
 
+import difflib
 import importlib
-import sys
 
 import click
 
-from gemmgen.terms import GemmgenError
+from gemmgen.cli.failures import report_failures
 
 COMMANDS = {
-    "bench": "gemmgen.cli.bench",
-    "check": "gemmgen.cli.check",
-    "compile": "gemmgen.cli.compile",
-    "diff": "gemmgen.cli.diff",
-    "fmt": "gemmgen.cli.fmt",
-    "list": "gemmgen.cli.list",
-    "render": "gemmgen.cli.render",
-    "schema": "gemmgen.cli.schema",
-    "show": "gemmgen.cli.show",
-    "test": "gemmgen.cli.test",
-}
+    name: f"gemmgen.cli.{name}"
+    for name in (
+        "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list", "render",
+        "schema", "show", "test",
+    )
+}  # fmt: skip
 
 
 class LazyGroup(click.Group):
@@ -35,17 +34,24 @@ class LazyGroup(click.Group):
         command: click.Command = importlib.import_module(COMMANDS[cmd_name]).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+        if args[0] not in COMMANDS and near:
+            ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
-        try:
+        with report_failures():
             return super().invoke(ctx)
-        except GemmgenError as error:
-            click.echo(str(error), err=True)
-            count = len(error.findings)
-            click.echo(f"\n{count} error{'s' if count != 1 else ''}", err=True)
-            sys.exit(2)
 
 
-@click.group(cls=LazyGroup)
+@click.group(
+    cls=LazyGroup,
+    epilog="Exit codes: 0, done; 1, something failed, differs or is stale; 2, bad input; "
+    "3, a fault of gemmgen's own; 130, interrupted.",
+)
 @click.version_option(package_name="gemmgen")
 def main() -> None:
     """Generate GEMM kernels from TOML specs, and prove them without a GPU."""

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 def command(
     paths: tuple[Path, ...], output: Path | None, jobs: int | None, allow: tuple[str, ...]
 ) -> None:
-    """Compile generated files (or folders of them) for their architecture, in parallel."""
+    """Compile generated files: PTX, cubin, resources.
+
+    Folders are searched for them; they are compiled in parallel, without a GPU.
+    """
     from gemmgen.compile import compile_paths
     from gemmgen.run.subject import find_kernels
 

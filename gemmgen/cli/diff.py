@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+import itertools
+import statistics
 import sys
 from pathlib import Path
 
 import click
 
+from gemmgen.cli.common import root_folder
 from gemmgen.files import project_root
 from gemmgen.render.diff import TextDiff, diff_texts
 from gemmgen.run.generate import generate
+from gemmgen.run.ladder import climb
 from gemmgen.spec.find import find_spec
+from gemmgen.spec.read import read_text
+from gemmgen.terms import Finding, GemmgenError
 
 _STYLE = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command("diff")
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", required=False)
+@click.argument("new", required=False)
+@click.option("--ladder", metavar="NAME", help="Print the counts of every step of this ladder.")
 @click.option("--stat", is_flag=True, help="Print the counts only.")
 @click.option("--exact", is_flag=True, help="Count re-indented lines and the header too.")
 @click.option("-U", "--context", default=3, show_default=True, help="Unchanged lines around.")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
-def command(old: str, new: str, stat: bool, exact: bool, context: int, color: str) -> None:
+def command(
+    old: str | None,
+    new: str | None,
+    ladder: str | None,
+    stat: bool,
+    exact: bool,
+    context: int,
+    color: str,
+) -> None:
     """Show how two kernels differ: first their specs, then their code.
 
     OLD and NEW are names (v7), specs or Python files. Exits with 1 when they differ, as diff does.
     """
+    if ladder is not None:
+        if old is not None:
+            raise click.UsageError("name two kernels or a ladder, not both")
+        _ladder(ladder)
+        return
+    if old is None or new is None:
+        raise click.UsageError("name two kernels, or give --ladder")
+    if context < 0:
+        raise click.UsageError("--context cannot be negative")
     tint = {"auto": None, "always": True, "never": False}[color]
     left, right = _read(old), _read(new)
     differ = False
@@ -36,28 +60,48 @@ def command(old: str, new: str, stat: bool, exact: bool, context: int, color: st
         loose = title == "kernel" and not exact
         result = diff_texts(a, b, context=context, ignore_indent=loose, ignore_header=loose)
         differ |= bool(result.changed)
-        _print(title, old, new, result, stat, tint)
+        if not stat:
+            _print(f"=== {title}: {old} -> {new} ===", result, tint)
+        click.echo(f"{title}: {_counts(result)}")
     sys.exit(1 if differ else 0)
+
+
+def _ladder(name: str) -> None:
+    steps = climb(root_folder(), name)
+    changed = []
+    for below, step in itertools.pairwise(steps):
+        click.secho(f"{below.plan.name} -> {step.plan.name}", bold=True)
+        for title, result in (("spec", step.spec), ("kernel", step.kernel)):
+            if result is not None:
+                click.echo(f"  {title}: {_counts(result)}")
+        click.echo(f"  regions: {', '.join(step.regions)}")
+        changed += [step.kernel.changed] if step.kernel else []
+    if changed:
+        median = statistics.median(changed)
+        click.echo(f"kernel lines a step: median {median:g}, most {max(changed)}")
 
 
 def _read(name: str) -> tuple[str | None, str]:
     """Text of the spec (None for a bare Python file) and of the kernel."""
     path = Path(name)
     if path.suffix == ".py":
-        if not path.is_file():
-            raise click.UsageError(f"no such file: {name}")
-        return None, path.read_text(encoding="utf-8")
+        try:
+            return None, path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise GemmgenError([Finding("T405", "the file is not UTF-8", file=name)]) from None
     spec_path = find_spec(name, project_root(Path.cwd()) or Path())
-    return spec_path.read_text(encoding="utf-8"), generate(spec_path).source
+    return read_text(spec_path), generate(spec_path).source
 
 
-def _print(title: str, old: str, new: str, result: TextDiff, stat: bool, tint: bool | None) -> None:
-    if not stat:
-        click.secho(f"=== {title}: {old} -> {new} ===", bold=True, color=tint)
-        for line in result.lines:
-            text = f"@@ {line.text}" if line.mark == "@" else f"{line.mark} {line.text}"
-            click.echo(click.style(text, fg=_STYLE.get(line.mark)), color=tint)
-    click.echo(
-        f"{title}: {result.changed} lines changed, "
+def _counts(result: TextDiff) -> str:
+    return (
+        f"{result.changed} lines changed, "
         f"{result.inserted} insertions(+), {result.deleted} deletions(-)"
     )
+
+
+def _print(heading: str, result: TextDiff, tint: bool | None) -> None:
+    click.secho(heading, bold=True, color=tint)
+    for line in result.lines:
+        text = f"@@ {line.text}" if line.mark == "@" else f"{line.mark} {line.text}"
+        click.echo(click.style(text, fg=_STYLE.get(line.mark)), color=tint)

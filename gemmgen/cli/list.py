@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
-from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from gemmgen.cli.common import root_folder
+from gemmgen.cli.tables import console, table
 from gemmgen.run.generate import generate
-from gemmgen.spec import load_spec
-from gemmgen.spec.find import all_specs
+from gemmgen.spec.find import FOLDER, all_specs
 from gemmgen.terms import GemmgenError
 
 
 @click.command("list")
 def command() -> None:
-    """List every spec: its architecture, its predecessor, and whether its kernel is current."""
+    """List every spec, each after its predecessor."""
     root = root_folder()
-    table = Table("spec", "arch", "predecessor", "what", "kernel", box=None, pad_edge=False)
+    out = table("spec", "arch", "kernel", "title")
+    out.columns[-1].no_wrap = True
+    out.columns[-1].overflow = "ellipsis"
     for path in all_specs(root):
-        try:
-            spec, state = load_spec(path), ""
-            result = generate(path)
-            if result.current:
-                state = "current"
-            else:
-                state = "stale" if result.target.exists() else "not rendered"
-        except GemmgenError as error:
-            table.add_row(
-                str(path.relative_to(root)), "", "", "", f"refused: {error.findings[0].code}"
-            )
-            continue
-        table.add_row(
-            str(path.relative_to(root)),
-            spec.arch,
-            spec.lineage.predecessor or "",
-            spec.title,
-            state,
-        )
-    Console(soft_wrap=True).print(table)
+        out.add_row(*(Text(cell) for cell in _row(root, path)))
+    console().print(out)
+
+
+def _row(root: Path, path: Path) -> tuple[str, str, str, str]:
+    """Cells of the spec at `path`; one that is refused says by which codes."""
+    name = path.relative_to(root / FOLDER).with_suffix("").as_posix()
+    try:
+        result = generate(path)
+    except GemmgenError as error:
+        codes = ", ".join(dict.fromkeys(finding.code for finding in error.findings))
+        return name, "", "refused", f"{codes}: run `gemmgen check {name}`"
+    missing = "stale" if result.target.exists() else "missing"
+    spec = result.plan.spec
+    return name, spec.arch.value, "current" if result.current else missing, spec.title

@@ -1,0 +1,89 @@
+"""`gemmgen ladder`: the table of a ladder, for a document."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from gemmgen.cli.common import root_folder
+from gemmgen.files import write_atomic
+from gemmgen.records import TestRecord
+from gemmgen.report.ladder import Rung, markdown, replace_tables
+from gemmgen.report.load import load_records
+from gemmgen.run.ladder import Step, climb, ladder_names
+from gemmgen.spec.model import Published
+
+RECORDS = Path("docs/results/emulator.json")
+
+
+@click.command("ladder")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option(
+    "--into", type=click.Path(path_type=Path), help="Bring the tables of this file up to date."
+)
+@click.option(
+    "--check", is_flag=True, help="With --into: write nothing; fail when a table is stale."
+)
+@click.option(
+    "--records",
+    type=click.Path(path_type=Path),
+    help=f"Records of `gemmgen test --json`; by default {RECORDS} of the project.",
+)
+def command(names: tuple[str, ...], into: Path | None, check: bool, records: Path | None) -> None:
+    """Print the table of a ladder as Markdown.
+
+    Without a name, of every ladder.
+    In a document a table stands between `<!-- ladder NAME -->` and `<!-- end ladder -->`.
+    """
+    if check and into is None:
+        raise click.UsageError("--check needs --into")
+    if names and into is not None:
+        raise click.UsageError("--into takes the names from the document")
+    root = root_folder()
+    known = _records(root, records)
+    folder = (into or root / "README.md").parent
+    tables = {
+        name: markdown([_rung(step, root, folder) for step in climb(root, name)], known)
+        for name in names or ladder_names(root)
+    }
+    if into is None:
+        click.echo("\n".join(tables.values()), nl=False)
+        return
+    before = into.read_text(encoding="utf-8")
+    after = replace_tables(before, tables, str(into))
+    if after != before and not check:
+        write_atomic(into, after)
+    state = "current" if after == before else ("STALE" if check else "written")
+    click.echo(f"{state:8} {into}")
+    if state == "STALE":
+        sys.exit(1)
+
+
+def _records(root: Path, chosen: Path | None) -> list[TestRecord]:
+    path = chosen or root / RECORDS
+    return load_records(path) if chosen or path.is_file() else []
+
+
+def _rung(step: Step, root: Path, folder: Path) -> Rung:
+    spec = step.plan.spec
+    inside = step.spec_path.relative_to(root / "specs").with_suffix(".py")
+    return Rung(
+        name=spec.name,
+        title=spec.title,
+        link=os.path.relpath(root / "generated" / inside, folder),
+        changed=step.kernel.changed if step.kernel else None,
+        published=_figure(spec.lineage.published),
+        digest=step.digest,
+    )
+
+
+def _figure(published: Published | None) -> str:
+    if published is None:
+        return ""
+    if published.time_us is None:
+        return f"{published.device}: {published.tflops:g} TFLOP/s"
+    tflops = 2 * published.m * published.n * published.k / published.time_us / 1e6
+    return f"{published.device}: {published.time_us:g} us, {tflops:.0f} TFLOP/s"

@@ -1,0 +1,81 @@
+"""What each E code means, at length (`gemmgen explain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "E200": "The emulator itself failed while it ran the instruction shown: a fault of gemmgen, not"
+    " of the kernel. Please report it with the file and the shape.",
+    "E201": "Every warp waits, and no asynchronous work is under way that could wake one. The table"
+    " has a line for each waiting group of lanes: where it stands, which barrier and phase it waits"
+    " for, and what that barrier still lacks. Usual causes: a phase that does not flip, an arrival"
+    " that goes to the wrong CTA or never happens, bytes that do not match expect_tx.",
+    "E202": "Warps run, but nothing changes: no memory, no barrier, no asynchronous work. They spin"
+    " on a condition that nothing will make true.",
+    "E203": "The emulator does not know this opcode, or this form of it. It never guesses.",
+    "E204": "A load, store or copy touches global memory outside every buffer of the problem, or"
+    " across the end of one.",
+    "E205": "An access lies outside the shared memory of the CTA.",
+    "E206": "The address is not a multiple of what the access needs; an mbarrier needs 8 bytes.",
+    "E207": "Shared memory is read that nothing has written: a missing wait, or a wrong offset.",
+    "E208": "An mbarrier is used before mbarrier.init, or at an address where there is none.",
+    "E209": "An mbarrier gets more arrivals in a phase than its count, or is initialised with a"
+    " count that it cannot have.",
+    "E210": "The transaction count of an mbarrier leaves its range of 2^20 - 1 bytes: expect_tx and"
+    " the bytes of the loads do not belong together.",
+    "E211": "A signal or an access reaches a CTA that has exited, whose shared memory may belong to"
+    " another by then. Either the CTA must wait for the last signal into it (the producer goes"
+    " round its ring once more), or a cluster barrier must come before the exit.",
+    "E212": "The kernel writes to an input.",
+    "E213": "An operand that must be the same in all lanes is not.",
+    "E214": "Threads exit while others of their warp or CTA are blocked in a barrier that counts"
+    " them.",
+    "E215": "The PTX text cannot be read at the line shown.",
+    "E216": "An mbarrier is initialised again, or invalidated, while a phase is under way or warps"
+    " wait on it.",
+    "E217": "The launch itself is impossible: too many threads, a grid that the cluster does not"
+    " divide, an empty grid, parameters of other sizes than the kernel's.",
+    "E218": "The run has executed as many warp instructions as it was allowed.",
+    "E219": "A named barrier or barrier.cluster is misused: a number above 15, a thread count that is"
+    " no multiple of 32 or differs between arrivals, more threads than expected, a wait without its"
+    " arrive.",
+    "E220": "A CTA exits while an asynchronous operation of its own is unfinished.",
+    "E221": "The kernel executed `trap` or `brkpt`.",
+    "E222": "An ordinary load or store touches the 8 bytes of an mbarrier.",
+    "E230": "The 128 bytes of a tensor map do not describe a tensor: rank, extents, strides, box or"
+    " format out of range.",
+    "E231": "A tensor copy is not valid: coordinates of another rank, a misaligned address, a"
+    " multicast mask that names no CTA of the cluster, a barrier in the wrong CTA, a reduction that"
+    " is not emulated.",
+    "E232": "The box of a tensor copy reaches memory outside its buffer that the map says belongs"
+    " to the tensor. What lies outside the map's extent is filled with zeros and is no fault.",
+    "E233": "A bulk copy's address or size is not a multiple of 16, or its size is zero.",
+    "E234": "A shared-memory matrix descriptor has an impossible field, or one that its layout does"
+    " not allow.",
+    "E235": "An instruction descriptor asks for a type or shape that the tensor core does not have.",
+    "E236": "A matrix operand reaches outside shared memory.",
+    "E237": "A tensor core instruction reads shared memory that has not been written: it was issued"
+    " before its load had landed, or its descriptor points elsewhere.",
+    "E240": "tcgen05.alloc asks for columns that are not a power of two from 32 to 512, or for more"
+    " than are free, or after its permit was given up.",
+    "E241": "tcgen05.dealloc frees what was not allocated, or frees it twice: one warp of a CTA does"
+    " it, once.",
+    "E242": "Tensor memory is used outside an allocation.",
+    "E243": "Tensor memory is read, overwritten or freed while an operation on it is unfinished: a"
+    " wait for the commit of the MMAs is missing, or a tcgen05.wait.",
+    "E244": "Tensor memory is read that nothing has written, or accumulated onto: the first MMA of a"
+    " tile must overwrite.",
+    "E245": "The kernel ends without freeing its tensor memory; the next one on that SM would wait"
+    " for ever.",
+    "E246": "A warp reaches only 32 lanes of tensor memory: warp w of a warpgroup has lanes 32 w to"
+    " 32 w + 31 (PTX ISA, tcgen05.ld).",
+    "E247": "Registers of a tcgen05.ld are used before tcgen05.wait::ld: they hold anything.",
+    "E248": "wgmma is misused: no wgmma.fence before it, warps of the warpgroup that disagree, or"
+    " its registers touched before the wait for it.",
+    "E249": "A tensor core instruction is misused: both cta_groups in one kernel, a CTA without a"
+    " peer, a commit mask that names no CTA of the cluster, an accumulator at lanes that it cannot"
+    " have.",
+    "E250": "clusterlaunchcontrol is misused: another try_cancel after the answer that nothing is"
+    " left, or a query of something that is no answer.",
+}

@@ -1,0 +1,13 @@
+"""What each R code means, at length (`gemmgen explain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "R301": "A partial asks for a fact that the plan does not have, or breaks a rule of Jinja. The"
+    " fault is in templates/ or in the plan, never in the spec; file and line of the partial are"
+    " shown.",
+    "R302": "What the templates print for this spec is not Python, so the formatter refuses it. The"
+    " fault is in templates/, never in the spec.",
+}

@@ -1,0 +1,49 @@
+"""One place to look a code up: what `gemmgen explain` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+LAYERS = {
+    "S": "a spec that cannot be read",
+    "P": "a plan that no kernel can have",
+    "R": "templates that do not fit the plan",
+    "C": "a file that does not compile to a usable kernel",
+    "E": "a fault of the running kernel, found by the emulator",
+    "T": "something that a command cannot do",
+}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A code and what it means.
+
+    Attributes:
+        code: letter and number, ``S102``.
+        layer: what all codes of this letter are about.
+        text: a few sentences, without line breaks.
+    """
+
+    code: str
+    layer: str
+    text: str
+
+
+def explain(code: str) -> Explanation | None:
+    """What `code` means, in either case of letters; None when there is no such code."""
+    wanted = code.strip().upper()
+    text = every_code().get(wanted)
+    return Explanation(wanted, LAYERS[wanted[0]], " ".join(text.split())) if text else None
+
+
+def every_code() -> Mapping[str, str]:
+    """Every code with its text, in the order of the layers."""
+    from gemmgen.check.codes import CODES as CHECK
+    from gemmgen.compile.codes import CODES as COMPILE
+    from gemmgen.emulate.codes import CODES as EMULATE
+    from gemmgen.render.codes import CODES as RENDER
+    from gemmgen.report.tools import CODES as TOOLS
+    from gemmgen.spec.codes import CODES as SPEC
+
+    return {**SPEC, **CHECK, **RENDER, **COMPILE, **EMULATE, **TOOLS}

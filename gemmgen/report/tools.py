@@ -1,0 +1,29 @@
+"""What each T code means, at length (`gemmgen explain`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+CODES: Mapping[str, str] = {
+    "T401": "No folder here or above has a `specs` folder. A project is any folder with one; its"
+    " kernels go to `generated` beside it. A spec can also be named by its path, anywhere.",
+    "T402": "The Python file has no `# spec: …` line among its first lines, so nothing says which"
+    " plan to hold it to. Files that `gemmgen render` writes have one; keep it in edited copies.",
+    "T403": "The header of the file names a spec that is not there, neither in the project around"
+    " the file nor in the one around the current folder.",
+    "T404": "The path has no generated kernel: it is not there, or a folder without Python files.",
+    "T405": "A file or folder cannot be read or written; the system's reason is shown.",
+    "T406": "No spec belongs to the ladder of that name (`lineage.ladder`).",
+    "T407": "The file has no pair of `<!-- ladder NAME -->` and `<!-- end ladder -->` lines for a"
+    " table to stand between.",
+    "T408": "No such code. Codes start with S (spec), P (plan and protocol), R (render), C"
+    " (compile), E (emulation) or T (tool).",
+    "T410": "A GPU was asked for, and this machine has none of the kernel's architecture: sm_90a"
+    " kernels run on compute capability 9.0, sm_100a kernels on 10.0, and on nothing else.",
+    "T411": "The file is not what `gemmgen test --json` writes, or of another version of it.",
+    "T412": "The CUDA driver refuses something; its error number is shown.",
+    "T413": "Not one cluster of this kernel fits the device at a time.",
+    "T414": "A built library cannot be loaded: it needs apache-tvm-ffi and libcute_dsl_runtime.so.",
+    "T499": "gemmgen itself failed where it should have given an error of its own: a bug. Set"
+    " GEMMGEN_TRACEBACK=1 to see the traceback, and report it.",
+}
