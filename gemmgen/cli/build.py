@@ -17,7 +17,8 @@ import click
 def command(paths: tuple[Path, ...], output: Path, allow: tuple[str, ...]) -> None:
     """Build shared libraries from generated files.
 
-    Folders are searched for them. The libraries have the TVM-FFI ABI. Each file gives STEM.so and STEM.json, its manifest. No GPU is needed to build.
+    Folders are searched for them. Each file gives a library with the TVM-FFI ABI, STEM.so, and
+    its manifest, STEM.json. No GPU is needed to build.
     """
     from gemmgen.compile import CompileError, build_file
     from gemmgen.run.subject import find_kernels

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,11 +40,7 @@ def read_subject(path: Path) -> Subject:
     Raises:
         GemmgenError: T402, no header; T403, the spec is not there; or what the spec is refused for.
     """
-    fields = {}
-    with path.open(encoding="utf-8", errors="replace") as lines:
-        for _, line in zip(range(20), lines, strict=False):
-            if match := _FIELD.match(line.rstrip()):
-                fields[match["key"]] = match["value"]
+    fields = _header(path)
     if "spec" not in fields:
         raise GemmgenError(
             [
@@ -71,20 +68,42 @@ def read_subject(path: Path) -> Subject:
     )
 
 
+def _header(path: Path) -> dict[str, str]:
+    """Fields of the header of `path`, whatever the file is."""
+    fields = {}
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for _, line in zip(range(20), lines, strict=False):
+            if match := _FIELD.match(line.rstrip()):
+                fields[match["key"]] = match["value"]
+    return fields
+
+
 def find_kernels(paths: tuple[Path, ...]) -> list[Path]:
-    """Generated files named by `paths`, folders walked, in order and without repeats.
+    """Generated files named by `paths`, in order and without repeats.
+
+    A file is taken as it is; a folder is searched, hidden folders in it are not, for Python files
+    with a ``# spec: …`` line in their header.
 
     Raises:
-        GemmgenError: T404, a path that is not there or a folder without any generated file.
+        GemmgenError: T404, a path that is not there, a spec, or a folder without any generated
+            file.
     """
     found: dict[Path, None] = {}
     findings = []
     for path in paths:
         if path.is_dir():
-            inside = sorted(p for p in path.rglob("*.py") if not p.name.startswith(("_", ".")))
+            inside = sorted(_search(path))
         else:
             inside = [path] if path.is_file() else []
-        if not inside:
+        if inside and path.suffix == ".toml":
+            findings.append(
+                Finding(
+                    code="T404",
+                    title=f"{path} is a spec, not a kernel",
+                    help=f"render it: `gemmgen render {path}` says where the kernel goes",
+                )
+            )
+        elif not inside:
             findings.append(
                 Finding(
                     code="T404",
@@ -96,3 +115,10 @@ def find_kernels(paths: tuple[Path, ...]) -> list[Path]:
     if findings:
         raise GemmgenError(findings)
     return list(found)
+
+
+def _search(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*.py"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if not hidden and path.is_file() and "spec" in _header(path):
+            yield path
