@@ -28,6 +28,17 @@ def write_atomic(path: Path, data: str | bytes) -> None:
         raise
 
 
+def cache_folder(name: str) -> Path | None:
+    """A folder of the user's cache, for what can be made again; None where it cannot be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(base) / "gemmgen" / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
 def project_root(start: Path) -> Path | None:
     """Nearest folder at or above `start` that has a ``specs`` folder, or None."""
     start = start.resolve()

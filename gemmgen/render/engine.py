@@ -19,6 +19,7 @@ from typing import Any
 
 import jinja2
 
+from gemmgen.files import cache_folder
 from gemmgen.plan import Plan
 from gemmgen.render.context import build
 from gemmgen.render.formatter import format_source
@@ -38,8 +39,10 @@ def templates_folder() -> Path:
 
 @functools.cache
 def _environment(folder: Path) -> jinja2.Environment:
+    compiled = cache_folder("templates")
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
+        bytecode_cache=jinja2.FileSystemBytecodeCache(str(compiled)) if compiled else None,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
