@@ -118,6 +118,7 @@ class ArriveHow(StrEnum):
     TX = "tx"
     COMMIT = "commit"
     THREAD = "thread"
+    THREADS = "threads"
 
 
 class ArriveTo(StrEnum):
@@ -151,6 +152,7 @@ class Region(StrEnum):
     CONSTANTS = "constants"
     BARRIERS = "barriers"
     STORAGE = "storage"
+    SCHEDULER = "scheduler"
     SETUP = "setup"
     MAINLOOP = "mainloop"
     PRODUCER = "producer"

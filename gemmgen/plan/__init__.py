@@ -11,9 +11,11 @@ from gemmgen.plan.launch import GridKind, LaunchPlan, ProblemRules
 from gemmgen.plan.make import Plan, make_plan
 from gemmgen.plan.masks import MaskRule
 from gemmgen.plan.memory import FieldKind, SmemField, SmemMap, TmemMap
+from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.roles import RolePlan
 from gemmgen.plan.shapes import Shape, default_shapes, grid, resident_clusters
 from gemmgen.plan.values import Constant, ConstantLine, Sum
+from gemmgen.plan.walk import WalkPlan
 
 __all__ = [
     "ArrivePlan",
@@ -29,6 +31,7 @@ __all__ = [
     "LaunchPlan",
     "MaskRule",
     "NamedBarrier",
+    "OutputPlan",
     "Plan",
     "ProblemRules",
     "Purpose",
@@ -41,6 +44,7 @@ __all__ = [
     "TmemMap",
     "Unit",
     "WaitPlan",
+    "WalkPlan",
     "default_shapes",
     "describe",
     "grid",

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gemmgen.plan.make import Plan
+from gemmgen.plan.memory import ring_code
 from gemmgen.plan.values import grouped
-from gemmgen.terms import MainloopKind, Swizzle
+from gemmgen.terms import MainloopKind, Ring, Swizzle
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,13 @@ def _asserts(plan: Plan) -> Iterator[Assertion]:
         yield Assertion(f"TILE_K * {size} == {span}", message)
     held = "AB_BYTES // 2" if g.is_pair else "AB_BYTES"
     stages = "" if plan.spec.mainloop.kind is MainloopKind.SERIAL else " * AB_STAGES"
-    total = f"{held}{stages} + {grouped(plan.smem.head_bytes)} <= {grouped(plan.smem.limit)}"
-    yield Assertion(total, "the A and B buffers must fit in shared memory")
+    staged = f" + D_BYTES * {plan.output.buffers_code}" if plan.output else ""
+    what = "A and B" if plan.output is None else "A, B and D"
+    total = (
+        f"{held}{stages}{staged} + {grouped(plan.smem.head_bytes)} <= {grouped(plan.smem.limit)}"
+    )
+    yield Assertion(total, f"the {what} buffers must fit in shared memory")
     if plan.tmem is not None:
-        slots = "ACC_STAGES * " if plan.spec.pipeline.acc_stages > 1 else ""
+        slots = f"{ring_code(plan.spec, Ring.ACC)} * " if len(plan.tmem.slots) > 1 else ""
         code = f"{slots}TILE_N <= TMEM_COLUMNS <= {plan.tmem.limit}"
         yield Assertion(code, "the accumulator must fit in tensor memory")

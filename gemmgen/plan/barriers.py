@@ -9,7 +9,7 @@ from gemmgen.plan.copies import Copy
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.masks import MaskRule, arrive_mask
 from gemmgen.plan.memory import SmemMap, ring_code, ring_depth
-from gemmgen.plan.roles import is_persistent
+from gemmgen.plan.roles import declared, is_persistent
 from gemmgen.plan.values import Sum, grouped
 from gemmgen.spec.model import Arrive, Barrier, Spec
 from gemmgen.terms import ArriveHow, ArriveTo, KExtent, Ring, Role
@@ -158,15 +158,25 @@ def purpose_of(barrier: Barrier) -> Purpose | None:
     return purpose
 
 
-def _count(arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
+def _count(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
+    """Arrivals a phase: every consumer frees a stage that all read, and fills a slot of its own."""
     if arrive.how is ArriveHow.COMMIT:
-        issuers = max(1, len(spec.roles.mma.warps))
+        issuers = 1 if barrier.ring is Ring.ACC else g.consumers
         if arrive.to is ArriveTo.SHARERS and spec.load.multicast:
             return _sharers(spec, g, issuers)
-        return Sum(issuers, str(issuers))
-    if arrive.how is ArriveHow.THREAD and arrive.to is ArriveTo.LEADER and g.is_pair:
-        return Sum(g.cta_group, "1 from each CTA of the pair")
+        return Sum(issuers, "1 from each consumer" if issuers > 1 else "1")
+    ctas = g.cta_group if arrive.to is ArriveTo.LEADER and g.is_pair else 1
+    if arrive.how is ArriveHow.THREADS:
+        threads = -(-32 * len(_warps(spec, arrive.by)) // g.consumers)
+        text = f"{threads} threads"
+        return Sum(ctas * threads, f"{text} of each CTA of the pair" if ctas > 1 else text)
+    if arrive.how is ArriveHow.THREAD and ctas > 1:
+        return Sum(ctas, "1 from each CTA of the pair")
     return Sum(1, "1")
+
+
+def _warps(spec: Spec, role: Role) -> tuple[int, ...]:
+    return next((table.warps for name, table in declared(spec) if name is role), ())
 
 
 def _sharers(spec: Spec, g: Geometry, issuers: int) -> Sum:
@@ -182,6 +192,8 @@ def _sharers(spec: Spec, g: Geometry, issuers: int) -> Sum:
     }[("a" in operands, "b" in operands)]
     if g.is_pair:
         code = code.replace("CLUSTER_M", "CLUSTER_M // 2")
+    if issuers > 1:
+        code = f"CONSUMERS * ({code})"
     return Sum((row + column - 1) * issuers, code)
 
 
@@ -192,7 +204,7 @@ def _arrives(barrier: Barrier, spec: Spec, g: Geometry) -> tuple[ArrivePlan, ...
             by=arrive.by,
             how=arrive.how,
             to=arrive.to,
-            count=_count(arrive, spec, g),
+            count=_count(barrier, arrive, spec, g),
             mask=arrive_mask(g, arrive.to, shared) if arrive.how is ArriveHow.COMMIT else None,
         )
         for arrive in barrier.arrive
@@ -200,10 +212,10 @@ def _arrives(barrier: Barrier, spec: Spec, g: Geometry) -> tuple[ArrivePlan, ...
 
 
 def _wait(barrier: Barrier, role: Role, unit: Unit, spec: Spec, g: Geometry) -> WaitPlan:
-    depth = ring_depth(spec, barrier.ring)
+    walked = ring_depth(spec, barrier.ring) // (g.consumers if barrier.ring is Ring.ACC else 1)
     persistent = is_persistent(spec)
     once = not persistent and (unit is Unit.TILE or spec.problem.k_extent is KExtent.ONE_STEP)
-    flips = Flip.NEVER if once else Flip.ON_WRAP if depth > 1 else Flip.EACH_USE
+    flips = Flip.NEVER if once else Flip.ON_WRAP if walked > 1 else Flip.EACH_USE
     first = int(barrier.pre_armed)
     rule = {
         Flip.NEVER: "used once",
@@ -239,6 +251,7 @@ def _who(barrier: Barrier, arrives: tuple[ArrivePlan, ...], g: Geometry) -> str:
         ArriveHow.TX: "{by}: expect_tx, TMA bytes",
         ArriveHow.COMMIT: "{by}: tcgen05.commit",
         ArriveHow.THREAD: "{by}: one thread",
+        ArriveHow.THREADS: "{by}: every thread",
     }
     reach = {
         ArriveTo.SELF: "",
@@ -269,7 +282,7 @@ def plan_barriers(
                 unit=unit,
                 ring=barrier.ring,
                 depth=ring_depth(spec, barrier.ring),
-                depth_code=ring_code(barrier.ring),
+                depth_code=ring_code(spec, barrier.ring),
                 arrivals=arrivals,
                 arrivals_code="1" if arrivals.value == 1 else f"{barrier.name.upper()}_ARRIVALS",
                 tx_bytes=tx_bytes,

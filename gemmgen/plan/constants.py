@@ -8,11 +8,12 @@ from gemmgen.plan.barriers import BarrierPlan
 from gemmgen.plan.copies import Copy
 from gemmgen.plan.epilogue import EpiloguePlan
 from gemmgen.plan.geometry import Geometry
-from gemmgen.plan.memory import TmemMap
+from gemmgen.plan.memory import TmemMap, ring_code
+from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.roles import RolePlan, role_constants
 from gemmgen.plan.values import Constant, ConstantLine, grouped, line, literal
 from gemmgen.spec.model import Spec
-from gemmgen.terms import KExtent, MainloopKind, Ring
+from gemmgen.terms import KExtent, LoadKind, MainloopKind, Ring
 
 
 def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
@@ -48,14 +49,27 @@ def _operands(g: Geometry) -> Iterator[ConstantLine]:
     if g.is_pair:
         note = f"{g.tile_n} / 2 = {g.b_rows}: each CTA of the pair stages half of B"
         yield line(Constant("B_ROWS", g.b_rows, "TILE_N // 2", note))
+    if g.consumers > 1:
+        yield line(
+            literal("CONSUMERS", g.consumers, "mma warps: each has its rows of A, all share B")
+        )
+        note = f"{g.tile_m} / {g.consumers} = {g.acc_rows}: what one consumer has of a CTA's tile"
+        yield line(Constant("ACC_ROWS", g.acc_rows, "TILE_M // CONSUMERS", note))
 
 
 def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[ConstantLine]:
     pipeline = spec.pipeline
     if spec.mainloop.kind is not MainloopKind.SERIAL:
         yield line(literal("AB_STAGES", pipeline.ab_stages))
-    if pipeline.acc_stages > 1 or any(b.ring is Ring.ACC for b in spec.barriers):
+    if pipeline.acc_stages > 1:
         yield line(literal("ACC_STAGES", pipeline.acc_stages, "accumulators in tensor memory"))
+    if spec.load.kind is LoadKind.COOPERATIVE:
+        vector = 16 // copies[0].dtype.nbytes
+        yield line(
+            literal("VECTOR", vector, "values in the 16 bytes that a thread copies at a time")
+        )
+        note = f"{g.tile_k} / {vector} = {g.tile_k // vector}: threads that copy a row"
+        yield line(Constant("ROW_THREADS", max(1, g.tile_k // vector), "TILE_K // VECTOR", note))
     a, b = copies
     total = a.stage_bytes.value + b.stage_bytes.value
     size = a.dtype.nbytes
@@ -86,23 +100,41 @@ def _arrivals(g: Geometry, barriers: tuple[BarrierPlan, ...]) -> Iterator[Consta
         yield line(Constant(barrier.arrivals_code, arrivals.value, code, note))
 
 
+def _output(output: OutputPlan | None, size: int) -> Iterator[ConstantLine]:
+    if output is None:
+        return
+    if output.boxes > 1:
+        note = f"values in the {output.swizzle.span_bytes} bytes that the swizzle of D permutes"
+        yield line(literal("D_SPAN", output.span, note))
+    yield line(literal("D_STAGES", output.stages, "chunks of D staged in shared memory"))
+    note = f"{output.bytes.text} = {grouped(output.bytes.value)}"
+    yield line(
+        Constant("D_BYTES", output.bytes.value, f"{output.rows_code} * EPI_N * {size}", note)
+    )
+
+
 def _accumulator(
-    spec: Spec, g: Geometry, tmem: TmemMap | None, epilogue: EpiloguePlan
+    spec: Spec,
+    g: Geometry,
+    tmem: TmemMap | None,
+    epilogue: EpiloguePlan,
+    output: OutputPlan | None,
 ) -> Iterator[ConstantLine]:
     columns, chunks = epilogue.columns, epilogue.chunks
     yield line(literal("EPI_N", columns, "accumulator columns that a thread reads at a time"))
     note = f"{g.tile_n} / {columns} = {chunks}"
     yield line(Constant("EPI_CHUNKS", chunks, "TILE_N // EPI_N", note))
+    yield from _output(output, spec.problem.d.dtype.nbytes)
     if tmem is None:
         return
-    slots = spec.pipeline.acc_stages
+    slots = len(tmem.slots)
     kind = spec.problem.acc_dtype.value
     exact = tmem.used.value == tmem.allocated and tmem.acc_columns == g.tile_n
     code, note = grouped(tmem.allocated), f"the power of two that holds {tmem.used}"
     if exact and slots == 1:
         code, note = "TILE_N", f"one {kind} accumulator of {tmem.acc_columns} columns"
     elif exact:
-        code = "ACC_STAGES * TILE_N"
+        code = f"{ring_code(spec, Ring.ACC)} * TILE_N"
         note = f"{slots} x {tmem.acc_columns} = {tmem.allocated}"
     yield line(Constant("TMEM_COLUMNS", tmem.allocated, code, note))
     yield line(Constant("TMEM_LANE", 1 << 16, "1 << 16", "a TMEM address is lane << 16 | column"))
@@ -117,13 +149,18 @@ def plan_constants(
     roles: tuple[RolePlan, ...],
     threads: int,
     epilogue: EpiloguePlan,
+    output: OutputPlan | None,
 ) -> tuple[ConstantLine, ...]:
     """Every module constant, in an order in which each one's code uses only earlier ones."""
     out = [*_tile(spec, g), *_cluster(g, copies, barriers), *_operands(g)]
     out += [*_stages(spec, g, copies), *_arrivals(g, barriers)]
-    out += _accumulator(spec, g, tmem, epilogue)
+    out += _accumulator(spec, g, tmem, epilogue, output)
     out += (line(constant) for constant in role_constants(spec, roles, threads))
     named = epilogue.named_barrier
     if named is not None:
-        out.append(line(literal(named.name, named.number, named.what)))
+        each = ", one a warpgroup" if named.count > 1 else ""
+        out.append(line(literal(named.name, named.number, named.what + each)))
+    if spec.scheduler.group_m is not None:
+        note = "rows of tiles that are walked before the next column: they share B in L2"
+        out.append(line(literal("GROUP_M", spec.scheduler.group_m, note)))
     return tuple(out)

@@ -92,7 +92,7 @@ def _plan_copy(spec: Spec, g: Geometry, operand: Operand) -> Copy:
         slices=slices,
         slices_code=f"({across})" if " " in across else across,
         slice_rows=slice_rows,
-        slice_index=("cta_n" if is_a else "cta_m") if shared else "",
+        slice_index=("cta_n" if is_a else "cta_m // 2" if g.is_pair else "cta_m") if shared else "",
         box=box,
         boxes=boxes,
         issued_bytes=slice_rows * g.tile_k * dtype.nbytes,

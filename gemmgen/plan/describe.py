@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gemmgen.plan.barriers import BarrierPlan
 from gemmgen.plan.make import Plan
 from gemmgen.plan.values import counted, grouped
+from gemmgen.terms import LoadKind
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,21 @@ def _geometry(plan: Plan) -> Section:
         ("cluster", f"{g.cluster_m} x {g.cluster_n} = {counted(g.cluster_size, 'CTA')}"),
         ("cluster tile", f"{g.cluster_tile_m} x {g.cluster_tile_n}"),
         ("mainloop", spec.mainloop.kind.value),
-        ("scheduler", spec.scheduler.kind.value),
+        ("scheduler", spec.scheduler.kind.value + _grouped_by(plan)),
     ]
+    if g.consumers > 1:
+        rows.insert(2, ("consumers", f"{g.consumers}, {g.acc_rows} rows of each CTA's tile each"))
     return Section("Geometry", (), tuple(rows))
+
+
+def _grouped_by(plan: Plan) -> str:
+    group = plan.walk.group_m
+    return f", {counted(group, 'row')} of tiles before the next column" if group else ""
 
 
 def _loads(plan: Plan) -> Section:
     rows = []
+    tma = plan.spec.load.kind is LoadKind.TMA
     for copy in plan.copies:
         box = " x ".join(str(extent) for extent in copy.box)
         shared = f"1 of {copy.slices}, to {copy.mask.text}" if copy.mask else "all, to its own CTA"
@@ -52,7 +61,7 @@ def _loads(plan: Plan) -> Section:
                 copy.name,
                 f"{copy.rows} x {copy.columns} {copy.dtype}",
                 grouped(copy.stage_bytes.value),
-                f"{copy.boxes} x ({box})",
+                f"{copy.boxes} x ({box})" if tma else "16 B a thread",
                 shared,
             )
         )
@@ -138,20 +147,29 @@ def _epilogue(plan: Plan) -> Section:
         ("chunks", f"{epilogue.chunks} of {epilogue.columns} columns"),
         ("registers", f"{epilogue.registers} at least"),
     ]
+    output = plan.output
+    if output is not None:
+        staged = f"{output.buffers} x {output.bytes}, swizzle {output.swizzle}"
+        rows.append(("staged chunks of D", f"{staged}, {counted(output.boxes, 'TMA store')} each"))
     named = epilogue.named_barrier
     if named is not None:
-        rows.append(("named barrier", f"{named.number}, {named.threads} threads: {named.what}"))
+        last = named.number + named.count - 1
+        numbers = f"{named.number}" if named.count == 1 else f"{named.number} .. {last}"
+        rows.append(("named barrier", f"{numbers}, {named.threads} threads: {named.what}"))
     return Section("Epilogue", (), tuple(rows))
 
 
 def _launch(plan: Plan) -> Section:
     launch, rules = plan.launch, plan.problem
     k = f"K = {rules.k_exact}" if rules.k_exact else f"K a multiple of {rules.k_multiple}"
+    mn = f"M a multiple of {rules.m_multiple}, N of {rules.n_multiple}"
+    if rules.m_exact:
+        mn = f"M = {rules.m_exact}, N = {rules.n_exact}"
     rows = (
         ("grid", f"{launch.grid}: ({', '.join(launch.grid_code)})"),
         ("CTA", f"{launch.threads} threads, {grouped(launch.smem_bytes)} bytes of shared memory"),
         ("cluster", " x ".join(str(extent) for extent in launch.cluster)),
-        ("problem", f"M a multiple of {rules.m_multiple}, N of {rules.n_multiple}, {k}"),
+        ("problem", f"{mn}, {k}"),
         ("row strides", f"multiples of {rules.stride_multiple} elements"),
     )
     return Section("Launch", (), rows)

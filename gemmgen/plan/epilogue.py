@@ -6,18 +6,26 @@ from dataclasses import dataclass
 
 from gemmgen.plan.barriers import BarrierPlan, Purpose
 from gemmgen.plan.geometry import Geometry
-from gemmgen.plan.roles import is_persistent
+from gemmgen.plan.roles import is_persistent, is_specialized
 from gemmgen.plan.values import Sum
 from gemmgen.spec.model import Spec
-from gemmgen.terms import ArriveHow, Dtype, Role
+from gemmgen.terms import ArriveHow, Dtype, EpilogueKind, Role
 
 
 @dataclass(frozen=True)
 class NamedBarrier:
-    """A ``bar.sync`` among some warps of a CTA; number 0 is that of the whole CTA."""
+    """A ``bar.sync`` among some warps of a CTA; number 0 is that of the whole CTA.
+
+    Attributes:
+        name: constant that holds the first number.
+        number, count: first number, and how many there are: one a warpgroup of the epilogue.
+        threads: that join each.
+        what: has happened when it lets them pass.
+    """
 
     name: str
     number: int
+    count: int
     threads: int
     what: str
 
@@ -33,9 +41,11 @@ class EpiloguePlan:
         acc_registers: 32-bit registers a thread for those chunks.
         d_registers: 32-bit registers a thread for one converted chunk.
         store_bytes: bytes of one store to global memory.
+        held: the whole converted tile waits in registers until the accumulator has been released.
+        group_threads: threads that carry one accumulator.
         registers: fewest 32-bit registers a thread that accumulator and output take.
-        named_barrier: joins the epilogue warps before one thread releases an accumulator slot, or
-            None.
+        named_barrier: joins the warps that carry one accumulator, or None where nothing needs it or
+            they are the whole CTA.
     """
 
     chunks: int
@@ -44,27 +54,29 @@ class EpiloguePlan:
     acc_registers: int
     d_registers: int
     store_bytes: int
+    held: bool
+    group_threads: int
     registers: Sum
     named_barrier: NamedBarrier | None
 
 
-def _registers(chunks: int, columns: int, spec: Spec, d_registers: int) -> Sum:
+def _registers(chunks: int, columns: int, held: bool, d_registers: int) -> Sum:
     """Values that are live at the same time whatever the compiler does.
 
     A chunk of the accumulator is converted in place; the compiler may give up a second register
-    buffer, so it does not count. A persistent kernel keeps the converted chunks until it has
-    released the accumulator slot; a kernel of one tile stores each at once.
+    buffer, so it does not count. Where the converted tile is held until the accumulator has been
+    released, the chunks before the last are kept too; else each is stored at once.
     """
-    kept = chunks - 1 if is_persistent(spec) else 0
+    kept = chunks - 1 if held else 0
     text = f"{columns} accumulator"
     total = columns + kept * d_registers
     return Sum(total, f"{text} + {kept} x {d_registers} output" if kept else text)
 
 
 def plan_epilogue(
-    spec: Spec, g: Geometry, barriers: tuple[BarrierPlan, ...], threads: int
+    spec: Spec, g: Geometry, barriers: tuple[BarrierPlan, ...], threads: int, cta_threads: int
 ) -> EpiloguePlan:
-    """The epilogue of `spec`; `threads` are those of the epilogue role."""
+    """The epilogue of `spec`; `threads` are those of its role, of a CTA's `cta_threads`."""
     chunks = spec.epilogue.chunks
     columns = -(-g.tile_n // chunks)
     dtype: Dtype = spec.problem.d.dtype
@@ -73,7 +85,13 @@ def plan_epilogue(
         and any(a.how is ArriveHow.THREAD and a.by is Role.EPILOGUE for a in barrier.arrives)
         for barrier in barriers
     )
+    stores = spec.epilogue.kind is EpilogueKind.TMA_STORE
+    held = is_persistent(spec) and not stores and is_specialized(spec)
     what = "every epilogue warp has read the accumulator slot"
+    if stores:
+        what = "a warpgroup has filled its chunk of D, or may fill it"
+    group = -(-threads // g.consumers)
+    named = NamedBarrier("EPILOGUE_BARRIER", 1, g.consumers, group, what)
     return EpiloguePlan(
         chunks=chunks,
         columns=columns,
@@ -81,6 +99,8 @@ def plan_epilogue(
         acc_registers=columns * spec.epilogue.register_buffers,
         d_registers=-(-columns * dtype.nbytes // 4),
         store_bytes=16,
-        registers=_registers(chunks, columns, spec, -(-columns * dtype.nbytes // 4)),
-        named_barrier=NamedBarrier("EPILOGUE_BARRIER", 1, threads, what) if releases else None,
+        held=held,
+        group_threads=group,
+        registers=_registers(chunks, columns, held, -(-columns * dtype.nbytes // 4)),
+        named_barrier=named if (releases or stores) and group < cta_threads else None,
     )

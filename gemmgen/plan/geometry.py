@@ -18,6 +18,8 @@ class Geometry:
         pair_m: rows of the output tile of a CTA group: ``tile_m * cta_group``.
         cluster_m, cluster_n: CTAs of a cluster along M and N.
         a_rows, b_rows: rows of A and of B that one CTA stages in a k_tile. A CTA pair halves B.
+        consumers: mma warps of a CTA group; each multiplies its share of A with the same B.
+        acc_rows: rows of D that one CTA has in one accumulator.
         k_blocks: MMA steps in a k_tile.
         m_steps, n_steps: instructions that cover the tile of a CTA group along M and N.
     """
@@ -34,6 +36,8 @@ class Geometry:
     cluster_n: int
     a_rows: int
     b_rows: int
+    consumers: int
+    acc_rows: int
     k_blocks: int
     m_steps: int
     n_steps: int
@@ -71,6 +75,7 @@ def plan_geometry(spec: Spec) -> Geometry:
     """Geometry of `spec`; extents that do not divide are rounded up and reported by the checker."""
     tile, mma = spec.tile, spec.mma
     pair_m = tile.m * mma.cta_group
+    consumers = max(1, len(spec.roles.mma.warps))
     return Geometry(
         tile_m=tile.m,
         tile_n=tile.n,
@@ -84,6 +89,8 @@ def plan_geometry(spec: Spec) -> Geometry:
         cluster_n=spec.cluster.n if spec.cluster else 1,
         a_rows=tile.m,
         b_rows=-(-tile.n // mma.cta_group),
+        consumers=consumers,
+        acc_rows=-(-tile.m // consumers),
         k_blocks=-(-tile.k // mma.k),
         m_steps=-(-pair_m // mma.m),
         n_steps=-(-tile.n // mma.n),

@@ -10,12 +10,13 @@ from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.roles import is_persistent
 from gemmgen.plan.values import Sum
 from gemmgen.spec.model import Spec
-from gemmgen.terms import KExtent
+from gemmgen.terms import KExtent, LoadKind, SchedulerKind
 
 
 class GridKind(StrEnum):
     """How many CTAs are launched."""
 
+    SINGLE = "single"
     TILES = "tiles"
     PERSISTENT = "persistent"
 
@@ -25,7 +26,7 @@ class LaunchPlan:
     """What the host gives to a launch.
 
     Attributes:
-        grid: one CTA a tile, or as many clusters as stay resident.
+        grid: one CTA in all, one a tile, or as many clusters as stay resident.
         grid_code: the three grid extents, over ``m``, ``n`` and the constants; persistent:
             ``max_active_clusters``.
         threads: of a CTA.
@@ -48,8 +49,9 @@ class ProblemRules:
 
     Attributes:
         m_multiple, n_multiple: what M and N are multiples of, with the arithmetic.
-        k_multiple: what K is a multiple of: 16 bytes, for the tensor map's strides.
-        k_exact: the only K that there is, or None.
+        k_multiple: what K is a multiple of: 16 bytes, for the tensor map's strides; a whole k_tile
+            where plain loads fill nothing with zeros.
+        m_exact, n_exact, k_exact: the only M, N or K that there is, or None.
         stride_multiple: row strides of A, B and D are multiples of this many elements.
         n_tiles_max: CTA tiles along N: the grid's y extent, or None where it does not depend on N.
         extent_max: largest M, N or K that 32-bit coordinates hold.
@@ -58,6 +60,8 @@ class ProblemRules:
     m_multiple: Sum
     n_multiple: Sum
     k_multiple: int
+    m_exact: int | None
+    n_exact: int | None
     k_exact: int | None
     stride_multiple: int
     n_tiles_max: int | None
@@ -67,14 +71,15 @@ class ProblemRules:
 def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> LaunchPlan:
     """Launch geometry of `spec`."""
     persistent = is_persistent(spec)
-    tiles = ("m // TILE_M", "n // TILE_N", "1")
+    single = spec.scheduler.kind is SchedulerKind.SINGLE
+    tiles = ("1", "1", "1") if single else ("m // TILE_M", "n // TILE_N", "1")
     rows, columns = ("m // TILE_M", "n // TILE_N")
     if g.cluster_size > 1:
         rows, columns = "m // (TILE_M * CLUSTER_M)", "n // (TILE_N * CLUSTER_N)"
     clusters = f"cutlass.min(({rows}) * ({columns}), max_active_clusters)"
     resident = ("CLUSTER_M", "CLUSTER_N", clusters) if g.cluster_size > 1 else ("1", "1", clusters)
     return LaunchPlan(
-        grid=GridKind.PERSISTENT if persistent else GridKind.TILES,
+        grid=GridKind.PERSISTENT if persistent else GridKind.SINGLE if single else GridKind.TILES,
         grid_code=resident if persistent else tiles,
         threads=threads,
         cluster=(g.cluster_m, g.cluster_n, 1),
@@ -88,13 +93,17 @@ def plan_problem(spec: Spec, arch: ArchFacts, g: Geometry) -> ProblemRules:
     nbytes = spec.problem.a.dtype.nbytes
     step = arch.tma.stride_bytes_multiple // nbytes
     one_step = spec.problem.k_extent is KExtent.ONE_STEP
+    single = spec.scheduler.kind is SchedulerKind.SINGLE
+    whole = spec.load.kind is LoadKind.COOPERATIVE
     return ProblemRules(
         m_multiple=_multiple(g.tile_m, g.cluster_m, "TILE_M", "CLUSTER_M"),
         n_multiple=_multiple(g.tile_n, g.cluster_n, "TILE_N", "CLUSTER_N"),
-        k_multiple=step,
+        k_multiple=g.tile_k if whole else step,
+        m_exact=g.cluster_tile_m if single else None,
+        n_exact=g.cluster_tile_n if single else None,
         k_exact=g.tile_k if one_step else None,
         stride_multiple=step,
-        n_tiles_max=None if is_persistent(spec) else arch.grid_yz_max,
+        n_tiles_max=None if is_persistent(spec) or single else arch.grid_yz_max,
         extent_max=2**31 - 1,
     )
 

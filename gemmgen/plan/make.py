@@ -12,8 +12,10 @@ from gemmgen.plan.epilogue import EpiloguePlan, plan_epilogue
 from gemmgen.plan.geometry import Geometry, plan_geometry
 from gemmgen.plan.launch import LaunchPlan, ProblemRules, plan_launch, plan_problem
 from gemmgen.plan.memory import SmemMap, TmemMap, plan_smem, plan_tmem
+from gemmgen.plan.output import OutputPlan, plan_output
 from gemmgen.plan.roles import RolePlan, is_persistent, plan_roles, shares_a_warp, thread_count
 from gemmgen.plan.values import Constant, ConstantLine
+from gemmgen.plan.walk import WalkPlan, plan_walk
 from gemmgen.spec.model import Spec
 from gemmgen.terms import Role
 
@@ -32,6 +34,8 @@ class Plan:
         threads: of a CTA.
         barriers: in spec order.
         epilogue: chunks and registers.
+        output: staging of D, or None.
+        walk: order of a persistent kernel's tiles.
         launch: grid, CTA, cluster.
         problem: what M, N and K must satisfy.
         constants: assignments of module constants in the generated file.
@@ -50,6 +54,8 @@ class Plan:
     threads: int
     barriers: tuple[BarrierPlan, ...]
     epilogue: EpiloguePlan
+    output: OutputPlan | None
+    walk: WalkPlan
     launch: LaunchPlan
     problem: ProblemRules
     constants: tuple[ConstantLine, ...]
@@ -104,13 +110,14 @@ def make_plan(spec: Spec) -> Plan:
     arch = facts(spec.arch)
     g = plan_geometry(spec)
     copies = plan_copies(spec, g)
-    smem = plan_smem(spec, arch, copies)
+    output = plan_output(spec, g)
+    smem = plan_smem(spec, arch, copies, output)
     tmem = plan_tmem(spec, arch, g)
     roles = plan_roles(spec, arch, g)
     threads = thread_count(spec, arch)
     barriers = plan_barriers(spec, g, copies, smem)
     epilogue_threads = next(role.threads for role in roles if role.role is Role.EPILOGUE)
-    epilogue = plan_epilogue(spec, g, barriers, epilogue_threads)
+    epilogue = plan_epilogue(spec, g, barriers, epilogue_threads, threads)
     return Plan(
         spec=spec,
         arch=arch,
@@ -123,9 +130,11 @@ def make_plan(spec: Spec) -> Plan:
         threads=threads,
         barriers=barriers,
         epilogue=epilogue,
+        output=output,
+        walk=plan_walk(spec, g),
         launch=plan_launch(spec, g, threads, smem.total.value),
         problem=plan_problem(spec, arch, g),
-        constants=plan_constants(spec, g, copies, barriers, tmem, roles, threads, epilogue),
+        constants=plan_constants(spec, g, copies, barriers, tmem, roles, threads, epilogue, output),
         persistent=is_persistent(spec),
         one_warp_mainloop=shares_a_warp(spec),
     )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from gemmgen.arch import ArchFacts
 from gemmgen.plan.copies import Copy, stage_bytes
 from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.values import Sum, align_up, grouped, power_of_two
 from gemmgen.spec.model import Spec
 from gemmgen.terms import MainloopKind, Ring
@@ -21,6 +22,7 @@ class FieldKind(StrEnum):
     BARRIERS = "barriers"
     TMEM_SLOT = "tmem_slot"
     OPERAND = "operand"
+    OUTPUT = "output"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class SmemMap:
         fields: in order.
         head_bytes: barriers, TMEM slot and padding before the first operand ring.
         stage: one stage of A and B.
+        output: staged chunks of D; 0 where registers go straight to global memory.
         total: everything, with its sum.
         limit: what the architecture gives a CTA.
         stages_max: ab stages that fit.
@@ -64,6 +67,7 @@ class SmemMap:
     fields: tuple[SmemField, ...]
     head_bytes: int
     stage: Sum
+    output: int
     total: Sum
     limit: int
     stages_max: int
@@ -91,7 +95,7 @@ class TmemMap:
 
     Attributes:
         acc_columns: columns of one accumulator slot.
-        slots: first column of each slot.
+        slots: first column of each slot; the slots of a consumer stand together.
         used: columns of all slots, with the sum.
         allocated: the power of two that is asked for.
         limit: columns of an SM.
@@ -107,13 +111,18 @@ class TmemMap:
 def ring_depth(spec: Spec, ring: Ring) -> int:
     """Slots of `ring`."""
     pipeline = spec.pipeline
-    depths = {Ring.AB: pipeline.ab_stages, Ring.ACC: pipeline.acc_stages, Ring.SINGLE: 1}
+    accumulators = pipeline.acc_stages * max(1, len(spec.roles.mma.warps))
+    depths = {Ring.AB: pipeline.ab_stages, Ring.ACC: accumulators, Ring.SINGLE: 1}
     return depths[ring]
 
 
-def ring_code(ring: Ring) -> str:
-    """The constant that holds the depth of `ring`."""
-    return {Ring.AB: "AB_STAGES", Ring.ACC: "ACC_STAGES", Ring.SINGLE: "1"}[ring]
+def ring_code(spec: Spec, ring: Ring) -> str:
+    """The constants that hold the depth of `ring`."""
+    consumers, stages = len(spec.roles.mma.warps), spec.pipeline.acc_stages
+    accumulators = "CONSUMERS" if consumers > 1 else "ACC_STAGES"
+    if consumers > 1 and stages > 1:
+        accumulators = "CONSUMERS * ACC_STAGES"
+    return {Ring.AB: "AB_STAGES", Ring.ACC: accumulators, Ring.SINGLE: "1"}[ring]
 
 
 def _head_fields(spec: Spec, arch: ArchFacts) -> list[SmemField]:
@@ -130,7 +139,7 @@ def _head_fields(spec: Spec, arch: ArchFacts) -> list[SmemField]:
             depth * size,
             size,
             depth,
-            ring_code(barrier.ring),
+            ring_code(spec, barrier.ring),
             text,
         )
         fields.append(field)
@@ -151,8 +160,20 @@ def _head_fields(spec: Spec, arch: ArchFacts) -> list[SmemField]:
     return fields
 
 
-def plan_smem(spec: Spec, arch: ArchFacts, copies: tuple[Copy, ...]) -> SmemMap:
-    """SharedStorage: barrier rings, TMEM slot, A ring, B ring."""
+def _output_field(output: OutputPlan, arch: ArchFacts, offset: int) -> SmemField:
+    align = arch.alignment(output.swizzle)
+    size = output.bytes.value * output.buffers
+    count = output.rows * output.columns * output.buffers
+    code = f"{output.buffers_code} * {output.rows_code} * EPI_N"
+    text = f"{output.buffers} x {grouped(output.bytes.value)} B"
+    start = align_up(offset, align)
+    return SmemField("d", FieldKind.OUTPUT, start, size, align, count, code, text)
+
+
+def plan_smem(
+    spec: Spec, arch: ArchFacts, copies: tuple[Copy, ...], output: OutputPlan | None
+) -> SmemMap:
+    """SharedStorage: barrier rings, TMEM slot, A ring, B ring, staged chunks of D."""
     fields = _head_fields(spec, arch)
     stages = spec.pipeline.ab_stages
     align = arch.alignment(spec.smem.swizzle)
@@ -169,14 +190,21 @@ def plan_smem(spec: Spec, arch: ArchFacts, copies: tuple[Copy, ...]) -> SmemMap:
         fields.append(SmemField(name, FieldKind.OPERAND, offset, size, align, count, code, text))
         offset += size
     stage = stage_bytes(copies)
-    total = f"({stage.text}) x {stages} stages + {grouped(head)} barriers and padding"
+    total = f"({stage.text}) x {stages} stages"
+    staged = 0
+    if output is not None:
+        fields.append(_output_field(output, arch, offset))
+        staged, offset = fields[-1].bytes, fields[-1].offset + fields[-1].bytes
+        total += f" + D {grouped(output.bytes.value)} x {output.buffers}"
+    total += f" + {grouped(head)} barriers and padding"
     return SmemMap(
         fields=tuple(fields),
         head_bytes=head,
         stage=stage,
+        output=staged,
         total=Sum(offset, total),
         limit=arch.smem_per_cta,
-        stages_max=max(0, (arch.smem_per_cta - head) // max(stage.value, 1)),
+        stages_max=max(0, (arch.smem_per_cta - head - staged) // max(stage.value, 1)),
     )
 
 
@@ -190,8 +218,8 @@ def plan_tmem(spec: Spec, arch: ArchFacts, g: Geometry) -> TmemMap | None:
     if arch.tmem is None:
         return None
     per_mma = g.mma_n // 2 if g.is_pair and g.mma_m == 128 else g.mma_n
-    columns = per_mma * g.m_steps * g.n_steps
-    stages = spec.pipeline.acc_stages
+    columns = per_mma * -(-g.m_steps // g.consumers) * g.n_steps
+    stages = spec.pipeline.acc_stages * g.consumers
     used = columns * stages
     return TmemMap(
         acc_columns=columns,

@@ -24,6 +24,7 @@ class RolePlan:
         concurrent: roles that run at the same time in the same CTA.
         code: the condition under which a warp has this role, over ``warp_idx`` and the constants;
             empty when every warp has it.
+        constants: module constants that `code` uses.
     """
 
     role: Role
@@ -33,6 +34,7 @@ class RolePlan:
     leader_only: bool
     concurrent: tuple[Role, ...]
     code: str
+    constants: tuple[Constant, ...]
 
 
 def declared(spec: Spec) -> tuple[tuple[Role, RoleWarps], ...]:
@@ -54,13 +56,17 @@ def concurrent_pairs(spec: Spec) -> tuple[frozenset[Role], ...]:
     next tile.
     """
     pairs: list[frozenset[Role]] = []
-    specialized = spec.mainloop.kind in (MainloopKind.WARP_SPECIALIZED, MainloopKind.PINGPONG)
-    if specialized:
+    if is_specialized(spec):
         pairs.append(frozenset((Role.PRODUCER, Role.MMA)))
-    if specialized and is_persistent(spec):
+    if is_specialized(spec) and is_persistent(spec):
         pairs.append(frozenset((Role.PRODUCER, Role.EPILOGUE)))
         pairs.append(frozenset((Role.MMA, Role.EPILOGUE)))
     return tuple(pairs)
+
+
+def is_specialized(spec: Spec) -> bool:
+    """Whether loads and MMAs are the work of different warps at the same time."""
+    return spec.mainloop.kind in (MainloopKind.WARP_SPECIALIZED, MainloopKind.PINGPONG)
 
 
 def is_persistent(spec: Spec) -> bool:
@@ -79,14 +85,24 @@ def thread_count(spec: Spec, arch: ArchFacts) -> int:
     return (last + 1) * arch.threads_per_warp
 
 
-def _condition(spec: Spec, role: Role, warps: tuple[int, ...], threads: int, width: int) -> str:
-    if len(warps) * width == threads:
-        return ""
+def _condition(
+    spec: Spec, role: Role, warps: tuple[int, ...], total: int
+) -> tuple[str, tuple[Constant, ...]]:
+    """When one of `total` warps has `role`, and the constants that say so."""
+    if len(warps) == total or not warps:
+        return "", ()
+    name = "MAINLOOP" if shares_a_warp(spec) and role is not Role.EPILOGUE else role.upper()
+    first, count = literal(f"{name}_WARP", warps[0]), literal(f"{name}_WARPS", len(warps))
     if len(warps) == 1:
-        single = "MAINLOOP" if shares_a_warp(spec) and role is not Role.EPILOGUE else role.upper()
-        return f"warp_idx == {single}_WARP"
-    first, name = (warps[0] if warps else 0), f"{role.upper()}_WARPS"
-    return f"warp_idx < {name}" if first == 0 else f"warp_idx >= {first}"
+        return f"warp_idx == {first.name}", (first,)
+    if warps[0] == 0:
+        return f"warp_idx < {count.name}", (count,)
+    if role is Role.MMA:
+        count = literal("CONSUMERS", len(warps))
+    from_first = f"warp_idx >= {first.name}"
+    if warps[-1] + 1 == total:
+        return from_first, (first, count)
+    return f"{from_first} and warp_idx < {first.name} + {count.name}", (first, count)
 
 
 def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]:
@@ -99,6 +115,7 @@ def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]
         peers = tuple(
             other for other, _ in declared(spec) if other is not role and {role, other} in pairs
         )
+        code, constants = _condition(spec, role, warps, threads // arch.threads_per_warp)
         plans.append(
             RolePlan(
                 role=role,
@@ -107,7 +124,8 @@ def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]
                 registers=table.registers,
                 leader_only=role is Role.MMA and g.is_pair,
                 concurrent=peers,
-                code=_condition(spec, role, warps, threads, arch.threads_per_warp),
+                code=code,
+                constants=constants,
             )
         )
     return tuple(plans)
@@ -116,12 +134,7 @@ def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]
 def role_constants(spec: Spec, roles: tuple[RolePlan, ...], threads: int) -> tuple[Constant, ...]:
     """Thread count and the warps of each role, as module constants."""
     out = [literal("THREADS", threads, f"{threads // 32} warps")]
-    for plan in roles:
-        if not plan.code or not plan.warps:
-            continue
-        name = plan.code.split()[2]
-        if len(plan.warps) > 1:
-            out.append(literal(f"{plan.role.upper()}_WARPS", len(plan.warps)))
-        elif all(constant.name != name for constant in out):
-            out.append(literal(name, plan.warps[0]))
+    for constant in (constant for plan in roles for constant in plan.constants):
+        if constant.name != "CONSUMERS" and constant not in out:
+            out.append(constant)
     return tuple(out)

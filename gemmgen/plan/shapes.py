@@ -50,6 +50,9 @@ def default_shapes(plan: Plan, sm_count: int) -> tuple[Shape, ...]:
     resident clusters do not divide, and a K that ends inside a k_tile.
     """
     unit_m, unit_n = plan.problem.m_multiple.value, plan.problem.n_multiple.value
+    single = plan.launch.grid is GridKind.SINGLE
+    if plan.problem.k_exact is not None and single:
+        return (Shape(unit_m, unit_n, plan.problem.k_exact, "the one tile"),)
     if plan.problem.k_exact is not None:
         k = plan.problem.k_exact
         return (
@@ -62,9 +65,10 @@ def default_shapes(plan: Plan, sm_count: int) -> tuple[Shape, ...]:
         Shape(unit_m, unit_n, count * step, f"one tile, {why}")
         for count, why in k_tile_counts(stages)
     ]
-    tail = stages * step + plan.problem.k_multiple
-    shapes.append(Shape(unit_m, unit_n, tail, "K ends inside a k_tile"))
-    return (*shapes, *_grids(plan, sm_count, unit_m, unit_n))
+    if plan.problem.k_multiple < step:
+        tail = stages * step + plan.problem.k_multiple
+        shapes.append(Shape(unit_m, unit_n, tail, "K ends inside a k_tile"))
+    return (*shapes, *(() if single else _grids(plan, sm_count, unit_m, unit_n)))
 
 
 def _grids(plan: Plan, sm_count: int, unit_m: int, unit_n: int) -> tuple[Shape, ...]:
@@ -91,6 +95,8 @@ def _grids(plan: Plan, sm_count: int, unit_m: int, unit_n: int) -> tuple[Shape, 
 def grid(plan: Plan, m: int, n: int, max_active_clusters: int) -> tuple[int, int, int]:
     """Launch grid in CTAs for a problem of `m` x `n`, which satisfies `plan.problem`."""
     g = plan.geometry
+    if plan.launch.grid is GridKind.SINGLE:
+        return (1, 1, 1)
     if plan.launch.grid is GridKind.TILES:
         return (m // g.tile_m, n // g.tile_n, 1)
     tiles = (m // g.cluster_tile_m) * (n // g.cluster_tile_n)

@@ -37,6 +37,8 @@ other texts at most 4000 characters in lines of at most 110.""",
     "S112": """The predecessor that a version names has no spec file in the same folder.""",
     "S113": """Following predecessors comes back to the same version, so the ladder has no first
 rung.""",
+    "S114": """A published figure is quoted as it was published: the time of one run, or a rate in
+TFLOP/s, never both and never neither.""",
     "S119": """There are more findings than are worth printing; the first ones are shown.""",
     "S120": """No spec has this name. `gemmgen list` names those that there are.""",
     "S121": """The name is the start of several specs' names. Give more of it, or the path.""",

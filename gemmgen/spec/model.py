@@ -54,7 +54,19 @@ class Published(Table):
     m: Size = Field(description="rows of D")
     n: Size = Field(description="columns of D")
     k: Size = Field(description="length of the sum")
-    time_us: float = Field(gt=0, description="time of one run, in microseconds")
+    time_us: float | None = Field(
+        default=None, gt=0, description="time of one run, in microseconds"
+    )
+    tflops: float | None = Field(
+        default=None, gt=0, description="rate in TFLOP/s, where no time was published"
+    )
+
+
+def _one_figure(published: Published | None) -> Published | None:
+    if published and (published.time_us is None) == (published.tflops is None):
+        title = "a published figure is one time or one rate"
+        raise refuse("S114", title, "give `time_us` or `tflops`, as it was published")
+    return published
 
 
 class Lineage(Table):
@@ -74,7 +86,7 @@ class Lineage(Table):
     why: Prose = Field(
         description="why that is faster, or why it is not, for the docstring of the kernel"
     )
-    published: Published | None = Field(
+    published: Annotated[Published | None, AfterValidator(_one_figure)] = Field(
         default=None, description="a published figure, quoted and not measured here"
     )
 
@@ -149,7 +161,7 @@ class Pipeline(Table):
         description="stages of A and B in shared memory, tile.k elements of K each"
     )
     acc_stages: Annotated[int, Field(ge=1, le=16)] = Field(
-        description="accumulator slots in tensor memory, tile.n columns each"
+        description="accumulator slots of a consumer in tensor memory, tile.n columns each"
     )
 
 
@@ -173,8 +185,12 @@ class Roles(Table):
     """Which warps do what. A warp may have two roles only where one follows the other."""
 
     producer: RoleWarps = Field(description="issues the loads of A and B")
-    mma: RoleWarps = Field(description="issues the MMAs")
-    epilogue: RoleWarps = Field(description="carries the accumulator to global memory")
+    mma: RoleWarps = Field(
+        description="issues the MMAs; several warps are consumers, each with its rows of A"
+    )
+    epilogue: RoleWarps = Field(
+        description="carries the accumulator to global memory, a warpgroup for each consumer"
+    )
 
 
 class Arrive(Table):
@@ -182,7 +198,8 @@ class Arrive(Table):
 
     by: Word[Role] = Field(description="role that causes the arrival")
     how: Word[ArriveHow] = Field(
-        description="tx: bytes that TMA writes; commit: MMAs that finish; thread: a plain arrive"
+        description="tx: bytes that TMA writes; commit: MMAs that finish; thread: one thread for"
+        " its role in a CTA; threads: every thread of its role"
     )
     to: Word[ArriveTo] = Field(
         description="CTAs whose copy it reaches: self, leader, both of a pair, all sharers"
@@ -210,7 +227,8 @@ class Scheduler(Table):
         description="tiles a CTA: one in all, one each (grid), many (persistent, clc)"
     )
     group_m: Annotated[int, Field(ge=1, le=1024)] | None = Field(
-        default=None, description="tile rows walked before the next column; absent: plain order"
+        default=None,
+        description="rows of cluster tiles that are walked before the next column; absent: all",
     )
 
 
@@ -225,6 +243,10 @@ class Epilogue(Table):
     )
     register_buffers: Annotated[Literal[1, 2], BeforeValidator(integer)] = Field(
         description="chunks in registers: with 2, the next read is issued before this one's store"
+    )
+    d_stages: Annotated[int, Field(ge=1, le=64)] | None = Field(
+        default=None,
+        description="chunks of D staged in shared memory for each accumulator; tma_store only",
     )
 
 

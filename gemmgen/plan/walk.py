@@ -1,0 +1,52 @@
+"""The order in which a persistent CTA or cluster walks over output tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gemmgen.plan.geometry import Geometry
+from gemmgen.spec.model import Spec
+
+
+@dataclass(frozen=True)
+class WalkPlan:
+    """Expressions of a tile loop, over ``tile``, the counts of tiles and the CTA's rank.
+
+    Attributes:
+        index, count: variables with the number of this cluster (or CTA) and how many there are.
+        group_m: rows of cluster tiles that are walked before the next column; None: all of them.
+        row, column: place of the cluster's tile.
+        m_tile, n_tile: place of this CTA's tile, in CTA tiles.
+        b_tile: which rows of B it stages, in units of what a CTA stages.
+    """
+
+    index: str
+    count: str
+    group_m: int | None
+    row: str
+    column: str
+    m_tile: str
+    n_tile: str
+    b_tile: str
+
+
+def plan_walk(spec: Spec, g: Geometry) -> WalkPlan:
+    """The walk of `spec`: down M first, inside groups of rows where `group_m` asks for it."""
+    group = spec.scheduler.group_m
+    row, column = ("row", "column") if group else ("(tile % m_tiles)", "(tile // m_tiles)")
+    bare_row, bare_column = row.strip("()"), column.strip("()")
+    down = "cta_rank" if g.cluster_n == 1 else "cta_m"
+    m_tile = f"CLUSTER_M * {row} + {down}" if g.cluster_m > 1 else bare_row
+    n_tile = f"CLUSTER_N * {column} + cta_n" if g.cluster_n > 1 else bare_column
+    whole = f"({n_tile})" if g.cluster_n > 1 else column
+    half = down if g.cluster_m == 2 else f"{down} % 2"
+    return WalkPlan(
+        index="cluster" if g.cluster_size > 1 else "cta",
+        count="clusters" if g.cluster_size > 1 else "ctas",
+        group_m=group,
+        row=bare_row,
+        column=bare_column,
+        m_tile=m_tile,
+        n_tile=n_tile,
+        b_tile=f"2 * {whole} + {half}" if g.is_pair else n_tile,
+    )
