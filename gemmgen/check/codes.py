@@ -20,8 +20,8 @@ CODES: dict[str, str] = {
     "P222": "An mbarrier counts at most 2^20 - 1 bytes a phase.",
     "P223": "The epilogue reads the accumulator in equal chunks, each a width that tcgen05.ld has.",
     "P224": "The chunk that a thread reads, the converted values that it keeps and its addresses"
-    " are more registers than it can have, so the compiler would spill. All threads of a CTA"
-    " share 65536.",
+    " are more registers than it can have, so the compiler would spill. All threads of a"
+    " CTA share 65536.",
     "P225": "All warps of a CTA share the 65536 registers of an SM.",
     "P230": "A role without warps never runs, and whoever waits for it hangs.",
     "P231": "Two roles that wait for each other cannot be one warp.",
@@ -60,6 +60,25 @@ CODES: dict[str, str] = {
     "P297": "Legal, but no template prints this layout in shared memory yet.",
     "P298": "Legal, but no template prints this cluster yet.",
     "P299": "Legal, but no template prints this set of warps yet.",
+    "P270": "A barrier expects exactly the bytes that the loads of its stage write; with a CTA"
+    " pair the leader's counts those of both CTAs.",
+    "P271": "A barrier is initialised with the number of arrivals of one phase. Too few complete"
+    " it early or push the count below zero, too many never complete it.",
+    "P272": "When the kernel ends every barrier is between two phases; one that is not has lost"
+    " an arrival, which hangs a longer problem.",
+    "P273": "A wait names only the parity of a phase. It must begin after the phase before, and"
+    " see its phase before the next one completes.",
+    "P274": "An arrival or bytes must come after the phase before their own is complete, or they"
+    " count in it.",
+    "P275": "In some interleaving an MMA reads a stage before the load of its k_tile has landed.",
+    "P276": "In some interleaving a load writes into a stage that an MMA has not finished reading.",
+    "P277": "In some interleaving the epilogue reads an accumulator before all its MMAs are"
+    " complete.",
+    "P278": "In some interleaving an MMA writes into an accumulator that is still to be read.",
+    "P279": "Barriers and tensor memory must exist while they are used, and a CTA must not exit"
+    " before the last signal into it.",
+    "P280": "Every interleaving ends with roles that wait for each other.",
 }
 
-PROTOCOL: frozenset[str] = frozenset()
+# Found by the protocol checker: no spec that passes the rules of barriers should reach them.
+PROTOCOL: frozenset[str] = frozenset(f"P{number}" for number in range(270, 281))

@@ -8,6 +8,7 @@ from pathlib import Path
 from gemmgen.check.cluster import check_cluster
 from gemmgen.check.geometry import check_geometry
 from gemmgen.check.pipeline import check_pipeline
+from gemmgen.check.protocol import check_protocol
 from gemmgen.check.protocol_rules import check_barriers
 from gemmgen.check.resources import check_resources
 from gemmgen.check.roles import check_roles
@@ -26,11 +27,22 @@ RULES: tuple[Callable[[Plan], Iterator[Finding]], ...] = (
 )
 
 
+# Faults of declared barriers: the protocol checker shows where they lead. Any other fault makes a
+# kernel that it does not model.
+PROTOCOL_RULES = frozenset({"P250", "P251", "P253", "P255", "P256", "P258"})
+
+
 def check_plan(plan: Plan) -> list[Finding]:
-    """Everything wrong with `plan`: codes P201 to P299, each with its arithmetic and a way out."""
+    """Everything wrong with `plan`: codes P201 to P299, each with its arithmetic and a way out.
+
+    The barrier protocol is proved only for plans that a template can print.
+    """
     findings = [finding for rule in RULES for finding in rule(plan)]
     found = frozenset(finding.code for finding in findings)
-    return [*findings, *check_support(plan, found)]
+    findings += check_support(plan, found)
+    if {finding.code for finding in findings} <= PROTOCOL_RULES:
+        findings += check_protocol(plan)
+    return findings
 
 
 def check_spec(spec: Spec | Path | str) -> list[Finding]:

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from protocol_mutants import plan_mutants, program_mutants
+from variants import SPECS, vary
+
+from gemmgen.check.protocol import check_program, check_protocol, sizes
+from gemmgen.plan import Plan, Purpose
+from gemmgen.plan.program import make_program
+from gemmgen.plan.steps import Program
+
+ALL = sorted(path.stem for path in SPECS.glob("v*.toml"))
+
+# Mutants that are the same kernel, and why.
+EQUIVALENT = {
+    r"v0_\w+ \w+: flips \w+": "each barrier is used once, so no wait comes after a flip",
+    r"v1_\w+ \w+: flips on_wrap": "a ring of one slot wraps on each use",
+    r"v2_\w+ mma_done: flips on_wrap": "a ring of one slot wraps on each use",
+    r"v[3-7]_\w+ acc_full: flips \w+": "acc_full is used once, so no wait comes after a flip",
+    r"v[3-8]_\w+ CTA \d producer: Wait [012] dropped": "the first lap of a pre-armed ring passes",
+    r"v8_\w+ CTA 0 mma: Wait 0 dropped": "the first wait for a pre-armed slot passes",
+}
+
+
+def is_caught(program: Program) -> bool:
+    run, faults = check_program(program)
+    return bool(faults or run.stuck)
+
+
+def is_equivalent(name: str, what: str) -> bool:
+    return any(re.fullmatch(pattern, f"{name} {what}") for pattern in EQUIVALENT)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_spec_is_proved(name: str) -> None:
+    assert list(check_protocol(vary(name))) == []
+
+
+@functools.cache
+def survivors(name: str) -> tuple[str, ...]:
+    """Mutants of a plan, and of its program, that the checker passes."""
+    plan = vary(name)
+    program = make_program(plan, *sizes(plan)[-1])
+    plans = [what for what, mutant in plan_mutants(plan) if not list(check_protocol(mutant))]
+    return (*plans, *(what for what, p in program_mutants(program) if not is_caught(p)))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_mutant_is_caught_or_the_same_kernel(name: str) -> None:
+    assert {what for what in survivors(name) if not is_equivalent(name, what)} == set()
+
+
+def test_every_equivalence_is_of_a_mutant_that_survives() -> None:
+    all_survivors = [f"{name} {what}" for name in ALL for what in survivors(name)]
+    for pattern in EQUIVALENT:
+        assert any(re.fullmatch(pattern, survivor) for survivor in all_survivors), pattern
+
+
+CLUSTERS: list[tuple[str, dict[str, Any]]] = [
+    ("v6_multicast", {"cluster.m": 4, "cluster.n": 2}),
+    ("v6_multicast", {"cluster.m": 1, "load.multicast": ["a"]}),
+    ("v6_multicast", {"load.multicast": ["b"]}),
+    *(
+        (
+            "v8_persistent",
+            {
+                "cluster.m": m,
+                "cluster.n": n,
+                "load.multicast": operands,
+                "barriers.ab_empty.arrive.0.to": "sharers",
+            },
+        )
+        for m, n, operands in ((2, 2, ["a"]), (4, 1, ["b"]), (4, 2, ["a", "b"]))
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), CLUSTERS)
+def test_masks_and_counts_of_other_clusters_are_proved(name: str, changes: dict[str, Any]) -> None:
+    assert list(check_protocol(vary(name, changes))) == []
+
+
+def without_peer(plan: Plan) -> Plan:
+    barriers = []
+    for barrier in plan.barriers:
+        arrives = tuple(
+            replace(a, mask=None) if barrier.purpose is Purpose.AB_EMPTY else a
+            for a in barrier.arrives
+        )
+        barriers.append(replace(barrier, arrives=arrives))
+    return replace(plan, barriers=tuple(barriers))
+
+
+def test_a_commit_without_the_peer_hangs_only_once_a_stage_is_reused() -> None:
+    plan = without_peer(vary("v7_two_cta"))
+    assert check_program(make_program(plan, 3))[0].stuck == []
+    run, _ = check_program(make_program(plan, 16))
+    assert {thread.who for thread, _ in run.stuck} >= {"CTA 1 producer", "CTA 0 mma"}
+
+
+def test_a_commit_without_the_peer_is_shown_as_a_hang() -> None:
+    findings = list(check_protocol(without_peer(vary("v7_two_cta"))))
+    assert [finding.code for finding in findings] == ["P271", "P280"]
+    assert findings[0].title == "`ab_empty` of CTA 1 counts 1, and 0 arrive"
+    assert "CTA 1 producer  waits for ab_empty[0] phase 0" in findings[1].source
+    assert findings[1].key.startswith("barriers[")
+
+
+def test_phases_reset_for_each_tile_are_right_only_for_multiples_of_twice_the_stages() -> None:
+    plan = vary("v8_persistent")
+    barriers = tuple(
+        replace(b, waits=tuple(replace(w, carried=False) for w in b.waits))
+        if b.purpose in (Purpose.AB_FULL, Purpose.AB_EMPTY)
+        else b
+        for b in plan.barriers
+    )
+    reset = replace(plan, barriers=barriers)
+    stages = plan.spec.pipeline.ab_stages
+    right = [k for k in range(1, 4 * stages + 1) if not is_caught(make_program(reset, k, 3))]
+    assert right == [2 * stages, 4 * stages]
+
+
+def test_timeline_ends_with_the_step_that_goes_wrong_and_what_may_come_later() -> None:
+    plan = vary("v8_persistent")
+    full = plan.barriers[0]
+    assert full.tx_bytes is not None
+    half = replace(full, tx_bytes=replace(full.tx_bytes, value=full.tx_bytes.value // 2))
+    findings = list(check_protocol(replace(plan, barriers=(half, *plan.barriers[1:]))))
+    assert [finding.code for finding in findings] == ["P270", "P275"]
+    *_, wrong, late, reason = findings[1].source.splitlines()
+    assert wrong.startswith("CTA 0 mma")
+    assert wrong.endswith("<- here")
+    assert "lands" in late
+    assert late.endswith("<- may come later")
+    assert reason.startswith("so: ")
+
+
+def test_sizes_wrap_every_ring_twice() -> None:
+    for name in ALL:
+        plan = vary(name)
+        k_tiles, tiles = sizes(plan)[-1]
+        assert k_tiles > 2 * plan.spec.pipeline.ab_stages or plan.problem.k_exact
+        assert tiles > 2 * plan.spec.pipeline.acc_stages or not plan.persistent
