@@ -17,6 +17,7 @@ from gemmgen.records import CaseRecord, TestRecord, write_records
 if TYPE_CHECKING:
     from gemmgen.run.options import Options
 
+TIMINGS = ("lazy", "eager", "random", "pct", "starve", "delay")
 WHERE = {
     "emulate": "in the emulator",
     "gpu": "on the GPU",
@@ -52,12 +53,20 @@ class Shape(click.ParamType[tuple[int, int, int]]):
 )
 @click.option(
     "--timing",
-    type=click.Choice(["lazy", "eager", "random"]),
+    type=click.Choice(TIMINGS),
     default="lazy",
     show_default=True,
-    help="When asynchronous work completes in the emulator.",
+    help="When asynchronous work completes in the emulator; choosing one chooses the emulator.",
+)
+@click.option(
+    "--target", default="", help="What --timing starve starves (tma_load), delay delays (0 or 0.5)."
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
+@click.option(
+    "--schedules",
+    type=click.IntRange(min=1),
+    help="Explore so many schedules over all timings and sizes instead; shrink what fails.",
+)
 @click.option("--sm-count", default=8, show_default=True, help="SMs of the emulated device.")
 @click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
 @click.option(
@@ -73,7 +82,9 @@ def command(
     shapes: tuple[tuple[int, int, int], ...],
     runner: str,
     timing: str,
+    target: str,
     seed: int,
+    schedules: int | None,
     sm_count: int,
     jobs: int | None,
     libraries: Path | None,
@@ -90,15 +101,53 @@ def command(
     from gemmgen.run.options import Options
     from gemmgen.run.subject import find_kernels
 
-    settings = Settings(timing=timing, seed=seed, sm_count=sm_count)
+    kernels = find_kernels(paths)
+    if schedules is not None:
+        _explore(kernels, schedules, shapes, runner, seed, sm_count, jobs, allow, json_path)
+        return
+    if runner == "auto" and _given("timing"):
+        runner = "emulate"
+    settings = Settings(timing=timing, target=target, seed=seed, sm_count=sm_count)
     options = Options(runner, shapes, settings, allow, max_failures, libraries)
     start = time.perf_counter()
-    records = _run(find_kernels(paths), options, jobs)
+    records = _run(kernels, options, jobs)
     records.sort(key=lambda record: record.file)
     _report(records, time.perf_counter() - start)
     if json_path is not None:
         write_records(json_path, records)
     if any(record.status not in ("passed", "compiled") for record in records):
+        sys.exit(1)
+
+
+def _given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
+
+
+def _explore(
+    kernels: list[Path],
+    schedules: int,
+    shapes: tuple[tuple[int, int, int], ...],
+    runner: str,
+    seed: int,
+    sm_count: int,
+    jobs: int | None,
+    allow: tuple[str, ...],
+    json_path: Path | None,
+) -> None:
+    """`--schedules`: exits with 1 when a schedule fails."""
+    from gemmgen.cli.explore import explore
+    from gemmgen.run.explore import Exploration
+
+    if runner not in ("auto", "emulate"):
+        raise click.UsageError(f"--schedules runs in the emulator, not with --runner {runner}")
+    for name in ("timing", "target"):
+        if _given(name):
+            raise click.UsageError(f"--schedules turns over all timings: leave --{name} out")
+    records = explore(kernels, Exploration(schedules, seed, sm_count, shapes, allow), jobs)
+    if json_path is not None:
+        write_records(json_path, records, "explorations")
+    if any(record.status != "passed" for record in records):
         sys.exit(1)
 
 
@@ -135,7 +184,8 @@ def _run(paths: list[Path], options: Options, jobs: int | None) -> list[TestReco
 
 def _case_line(file: str, case: CaseRecord) -> str:
     shape = "x".join(map(str, case.shape))
-    where = f"{case.numerics} {shape}, timing {case.timing}, seed {case.seed}"
+    timing = " ".join(filter(None, (case.timing, case.target)))
+    where = f"{case.numerics} {shape}, timing {timing}, seed {case.seed}"
     return f"{case.status.upper()} {Path(file).name} {where}\n{case.message}"
 
 

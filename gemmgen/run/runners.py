@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,10 +10,11 @@ from typing import Any, Protocol
 import torch
 
 from gemmgen.compile import KernelUnderTest
-from gemmgen.emulate import BarrierInfo, Buffer, Settings, emulate
+from gemmgen.emulate import BarrierInfo, Buffer, Listener, Settings, emulate
 from gemmgen.plan import Plan
 from gemmgen.run.guarded import GuardedOutput
 from gemmgen.run.oracle import SMALLEST_SUBNORMAL, TORCH_DTYPE, UNIT_ROUNDOFF, Problem
+from gemmgen.run.schedules import check_target
 from gemmgen.terms import Arch
 
 
@@ -47,13 +49,25 @@ class EmulateRunner:
         kernel: the compiled file.
         plan: names the barriers in error tables.
         settings: timing, seed and SM count of the emulated device.
+        listeners: told what happens in the run.
+
+    Raises:
+        GemmgenError: T420, the settings delay or starve what the plan does not have.
     """
 
     name = "emulate"
 
-    def __init__(self, kernel: KernelUnderTest, plan: Plan, settings: Settings) -> None:
+    def __init__(
+        self,
+        kernel: KernelUnderTest,
+        plan: Plan,
+        settings: Settings,
+        listeners: Sequence[Listener] = (),
+    ) -> None:
+        check_target(plan, settings)
         self.kernel = kernel
         self.settings = settings
+        self.listeners = listeners
         self.barriers = {
             barrier.name: BarrierInfo(barrier.offset, barrier.depth) for barrier in plan.barriers
         }
@@ -65,7 +79,13 @@ class EmulateRunner:
             _buffer("b", problem.b, writable=False),
             _buffer("d", out.whole, writable=True),
         ]
-        result = emulate(launch, buffers, settings=self.settings, barriers=self.barriers)
+        result = emulate(
+            launch,
+            buffers,
+            settings=self.settings,
+            barriers=self.barriers,
+            listeners=self.listeners,
+        )
         return RunFacts(result.instructions)
 
 

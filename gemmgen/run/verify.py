@@ -129,7 +129,15 @@ def run_case(
     problem_spec = subject.plan.spec.problem
     problem = MAKERS[numerics](*shape, problem_spec.a.dtype, problem_spec.d.dtype, settings.seed)
     out = GuardedOutput.make(shape[0], shape[1], TORCH_DTYPE[problem_spec.d.dtype])
-    blank = CaseRecord(shape, numerics, "failed", timing=settings.timing, seed=settings.seed)
+    blank = CaseRecord(
+        shape,
+        numerics,
+        "failed",
+        timing=settings.timing,
+        target=settings.target,
+        seed=settings.seed,
+        sm_count=settings.sm_count,
+    )
     refusal = _refusal(target, problem, out.d)
     if refusal:
         return dataclasses.replace(blank, status="refused", message=refusal)
