@@ -99,8 +99,8 @@ def plan_schedules(
 ) -> tuple[Schedule, ...]:
     """`count` schedules over policies, their targets and problem sizes.
 
-    Equal arguments give equal schedules. Schedule i has seed ``seed + i``. Every policy meets every size when `count` allows it, and
-    sizes spread from small to large when it does not.
+    Equal arguments give equal schedules. Schedule i has seed ``seed + i``. Every policy meets every
+    size when `count` allows it, and sizes spread from small to large when it does not.
     """
     pairs = problems(plan, sm_count, shapes)
     targets = {"starve": starved_kinds(plan), "delay": delayed(plan)}

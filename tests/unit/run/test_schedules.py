@@ -1,4 +1,4 @@
-"""Schedules turn over every policy, target and size, and a plan knows what can be starved or late."""
+"""Schedules turn over every policy, target and size; a plan knows what can starve or be late."""
 
 from __future__ import annotations
 
