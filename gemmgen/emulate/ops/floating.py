@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gemmgen.emulate.decode import Decoder, Handler
-from gemmgen.emulate.lanes import DTYPES, WARP, Lanes, Value
+from gemmgen.emulate.lanes import DTYPES, Lanes, Value
 from gemmgen.emulate.ops.types import bf16_to_f32, f32_to_bf16, last_type, to_float, type_of
 
 _REFUSED = ("rz", "rm", "rp")
@@ -50,7 +50,7 @@ class Format:
                 raw = np.where(nan, DTYPES[self.element](_QUIET[self.element]), raw)
         if self.packed:
             raw = raw.view(np.uint32)
-        return raw if raw.size == WARP else int(raw[0])
+        return int(raw[0]) if raw.size == 1 else raw
 
     def round(self, array: Lanes) -> Lanes:
         """To the width that ``store`` takes."""
