@@ -16,7 +16,7 @@ import numpy as np
 
 from gemmgen.emulate.lanes import merge
 from gemmgen.emulate.machine import Group
-from gemmgen.emulate.program import Program, Step
+from gemmgen.emulate.program import Program
 from gemmgen.emulate.ptx import Instr
 from gemmgen.emulate.split import (
     LEFT,
@@ -29,6 +29,7 @@ from gemmgen.emulate.split import (
     settle,
     split_guard,
 )
+from gemmgen.emulate.step import Step
 
 Function = Callable[[Group], int]
 __all__ = ["LEFT", "PARKED", "SPLIT", "compile_block", "instruction_of"]
@@ -56,14 +57,58 @@ def compile_block(program: Program, start: int) -> Function:
     env: dict[str, Any] = dict(_COMMON)
     end = program.ends[start]
     steps = program.steps[start:end]
+    queue: list[Step] = []
     for step in steps:
-        _emit(text, env, program, step)
+        if queue and not _joins(step, queue):
+            if _goes_before(step, queue):
+                _emit(text, env, program, step)
+                continue
+            _flush(text, env, program, queue)
+        if step.handler.batch is not None and step.instr.guard is None:
+            queue.append(step)
+        else:
+            _emit(text, env, program, step)
+    _flush(text, env, program, queue)
     last = steps[-1]
     if not last.ends_block or (last.instr.guard is not None and last.handler.ends):
         text.add(last.instr.index, f"return {end}")
     function = _build(text, env, program, f"block {start}")
     program.functions[start] = function
     return function
+
+
+def _joins(step: Step, queue: list[Step]) -> bool:
+    """Whether a step can run in one batch with those of the queue."""
+    batch, first = step.handler.batch, queue[0].handler.batch
+    if batch is None or first is None or step.instr.guard is not None or batch.key != first.key:
+        return False
+    return _independent(step, queue)
+
+
+def _goes_before(step: Step, queue: list[Step]) -> bool:
+    """Whether a step can run before those of the queue, which stand before it in the text."""
+    plain = step.handler.source and step.instr.guard is None and not step.ends_block
+    return bool(plain) and _independent(step, queue)
+
+
+def _independent(step: Step, queue: list[Step]) -> bool:
+    return not any(
+        step.reads & q.writes or step.writes & q.reads or step.writes & q.writes for q in queue
+    )
+
+
+def _flush(text: _Text, env: dict[str, Any], program: Program, queue: list[Step]) -> None:
+    """Emit the steps of the queue, as one batch when there are several, and empty it."""
+    batch = queue[0].handler.batch if queue else None
+    if len(queue) < 2 or batch is None:
+        for step in queue:
+            _emit(text, env, program, step)
+    else:
+        index = queue[0].instr.index
+        env[f"b{index}"] = batch.run
+        env[f"i{index}"] = tuple(s.handler.batch.item for s in queue if s.handler.batch)
+        text.add(index, f"b{index}(R, i{index})")
+    queue.clear()
 
 
 def _build(text: _Text, env: dict[str, Any], program: Program, what: str) -> Function:

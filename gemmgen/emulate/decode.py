@@ -4,7 +4,7 @@ handler.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,17 @@ Run = Callable[[Group], Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Batch:
+    """How to run several instructions of one ``key`` at once: ``run(registers, items)`` with an
+    item of destination and source slots for each. Results must not depend on their order.
+    """
+
+    key: Hashable
+    item: tuple[int, ...]
+    run: Callable[[list[Any], Sequence[tuple[int, ...]]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Handler:
     """What an instruction does.
 
@@ -45,6 +56,10 @@ class Handler:
     ``source`` in place of ``run`` is Python text for the block compiler: it sees ``R``
     (registers), ``g`` (group) and the names in ``env``. ``target`` is the instruction index of a
     branch; ``ends`` marks exit.
+
+    For speed: ``batch`` lets the block compiler run several of a kind at once. ``packs`` says that
+    the instruction only joins these registers to its destination, ``unpacks`` that it only takes
+    its source apart into these (None: dropped).
     """
 
     run: Run | None = None
@@ -54,6 +69,9 @@ class Handler:
     env: dict[str, Any] = field(default_factory=dict)
     target: int | None = None
     ends: bool = False
+    batch: Batch | None = None
+    packs: tuple[int, ...] = ()
+    unpacks: tuple[int | None, ...] = ()
 
 
 Decode = Callable[["Decoder"], Handler | Run]

@@ -9,6 +9,7 @@ from typing import Any
 
 from gemmgen.emulate.decode import Decoder, Handler, lookup
 from gemmgen.emulate.errors import EmulationError
+from gemmgen.emulate.forward import forward
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_START
 from gemmgen.emulate.ops import load_all
@@ -25,30 +26,7 @@ from gemmgen.emulate.ptx import (
     Vec,
     parse,
 )
-
-
-class Step:
-    """One decoded instruction with the registers that it reads and writes."""
-
-    __slots__ = ("handler", "instr", "reads", "writes")
-
-    def __init__(
-        self, instr: Instr, handler: Handler, reads: frozenset[int], writes: frozenset[int]
-    ) -> None:
-        self.instr = instr
-        self.handler = handler
-        self.reads = reads
-        self.writes = writes
-
-    @property
-    def starts_block(self) -> bool:
-        """Whether a block must begin here: the instruction may be tried again."""
-        return self.handler.blocking or self.handler.meet is not None
-
-    @property
-    def ends_block(self) -> bool:
-        """Whether control may leave after it."""
-        return self.handler.target is not None or self.handler.ends
+from gemmgen.emulate.step import Step
 
 
 class Program:
@@ -63,6 +41,7 @@ class Program:
         self.symbols, self.dynamic_base, self.local_bytes = _layout(kernel)
         self.steps = [_decode(kernel, instr, self.symbols) for instr in kernel.instrs]
         self.starts = _starts(self.steps)
+        forward(self.steps, self.starts)
         self.ends = _ends(self.starts, self.steps)
         self.written = {s: _bits_written(self.steps[s : self.ends[s]]) for s in self.starts}
         self.live = _liveness(self.steps, self.starts, self.ends)

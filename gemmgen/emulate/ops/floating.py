@@ -28,13 +28,13 @@ class Format:
         self.packed = kind.endswith("x2")
         self.brain = kind in ("bf16", "bf16x2")
         self.bits = bits
-        self.element = 16 if self.packed or self.brain else bits
+        self.element = bits // 2 if self.packed else 16 if self.brain else bits
 
     def load(self, value: Value) -> Lanes:
         """Bit patterns -> floats; one element (a packed pair: two) when uniform."""
         raw = value if isinstance(value, np.ndarray) else np.array([value], dtype=DTYPES[self.bits])
         if self.packed:
-            raw = raw.view(np.uint16)
+            raw = raw.view(DTYPES[self.element])
         if self.brain:
             return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
         return to_float(raw, self.element)
@@ -49,7 +49,7 @@ class Format:
             if nan.any():
                 raw = np.where(nan, DTYPES[self.element](_QUIET[self.element]), raw)
         if self.packed:
-            raw = raw.view(np.uint32)
+            raw = raw.view(DTYPES[self.bits])
         return int(raw[0]) if raw.size == 1 else raw
 
     def round(self, array: Lanes) -> Lanes:
@@ -166,7 +166,9 @@ def float_unary(d: Decoder, name: str) -> Handler:
     kind, bits = last_type(d)
     form = Format(kind, bits)
     if name in ("neg", "abs"):
-        sign = 0x80008000 if form.packed else 1 << (bits - 1)
+        sign = 1 << (bits - 1)
+        if form.packed:
+            sign |= 1 << (form.element - 1)
         a = d.text(d.ops[1], bits)
         text = f"{a} ^ {sign}" if name == "neg" else f"{a} & {sign ^ ((1 << bits) - 1)}"
         return d.inline(f"R[{d.slot(d.ops[0])}] = {text}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from gemmgen.emulate.lanes import DTYPES, WARP, Lanes, Value, lane_of, spread
 from gemmgen.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW
 from gemmgen.emulate.ops.integer import call
 from gemmgen.emulate.ops.types import last_type, resize
-from gemmgen.emulate.ptx import Sink, Vec
+from gemmgen.emulate.ptx import Reg, Sink, Vec
 
 
 @op("mov")
@@ -59,13 +60,16 @@ def _pack(d: Decoder, target: object, source: Vec, bits: int, total: int) -> Han
     dst = d.slot(d.ops[0])
     if len(texts) == 2:
         a, b = texts
-        return d.inline(
+        made = d.inline(
             f"x = {a}",
             f"y = {b}",
             f"R[{dst}] = x | y << {bits} if x.__class__ is int and y.__class__ is int "
             f"else {name}(x, y)",
         )
-    return d.inline(f"R[{dst}] = {name}({', '.join(texts)})")
+    else:
+        made = d.inline(f"R[{dst}] = {name}({', '.join(texts)})")
+    slots = tuple(s.slot for s in source.items if isinstance(s, Reg))
+    return replace(made, packs=slots) if len(slots) == len(texts) else made
 
 
 def part(value: Value, index: int, bits: int, total: int) -> Value:
@@ -88,7 +92,10 @@ def _unpack(d: Decoder, target: Vec, bits: int, total: int) -> Handler:
             f"R[{d.slot(item)}] = x >> {i * bits} & {(1 << bits) - 1} if x.__class__ is int "
             f"else {name}(x, {i}, {bits}, {total})"
         )
-    return d.inline(*lines) if len(lines) > 1 else d.inline("pass")
+    if len(lines) == 1:
+        return d.inline("pass")
+    slots = tuple(i.slot if isinstance(i, Reg) else None for i in target.items)
+    return replace(d.inline(*lines), unpacks=slots)
 
 
 _WINDOWS = {

@@ -19,6 +19,8 @@ def type_of(mod: str) -> tuple[str, int] | None:
         return "b", 1
     if mod in ("f16x2", "bf16x2", "u16x2", "s16x2"):
         return mod, 32
+    if mod == "f32x2":
+        return mod, 64
     if mod in ("bf16", "tf32"):
         return (mod, 16 if mod == "bf16" else 32)
     if mod[:1] in _KINDS and mod[1:].isdigit():
