@@ -155,6 +155,9 @@ class CtaProgram:
                 yield from ring.waits()
                 yield from self.loads(ring.slot, (tile, k))
                 ring.advance()
+        for _ in range(depth):  # a lap more: no commit is under way at exit
+            yield from ring.waits()
+            ring.advance()
 
     def mma(self) -> Iterator[Step]:
         """The mma role of a warp-specialized kernel."""

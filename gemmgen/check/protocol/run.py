@@ -4,8 +4,8 @@ Each thread goes as far as it can; loads, MMAs and commits take effect at once. 
 other interleavings is told from the causes alone (`prove`): no role of a program chooses, so
 interleavings differ only in the order of events that neither cause the other.
 
-Assumed of the hardware, as documented or as every known kernel relies on it: MMAs of one CTA group
-complete in order; commits of one CTA group signal in order, and to several CTAs in any order; loads
+Assumed of the hardware, as documented or as every known kernel relies on it: MMAs of one thread
+complete in order; a commit signals each CTA at any time after them, even after later commits; loads
 land in any order, a whole operand in one CTA at a time, data before the bytes are counted (PTX ISA,
 cp.async.bulk.tensor, tcgen05.commit, memory consistency of async operations).
 """
@@ -138,7 +138,7 @@ class Runner:
         self.run = Run(program)
         self.past = [0] * len(program.threads)
         self.at = [0] * len(program.threads)
-        self.unit: dict[int, tuple[int, int]] = {}
+        self.multiplied = [0] * len(program.threads)
         for barrier in program.barriers:
             for rank in {thread.rank for thread in program.threads}:
                 for slot in range(barrier.depth):
@@ -296,30 +296,24 @@ class Runner:
         adds = "overwrites" if step.first else "adds to"
         what = f"multiplies stage {step.stage} {_item(step.item)}, {adds} slot {step.acc_slot}"
         issued = self.event(index, what, *tags)
-        done = self.unit.get(thread.rank, (0, 0))[0]
+        done = self.multiplied[index]
         name = f"CTA {thread.rank} tensor core"
         finished = f"has multiplied stage {step.stage} {_item(step.item)}"
         past = self.run.history.past(issued)
         completed = self.run.history.add(name, finished, tuple(tags), past, done)
-        self.unit[thread.rank] = (
-            self.run.history.past(completed),
-            self.unit.get(thread.rank, (0, 0))[1],
-        )
+        self.multiplied[index] = self.run.history.past(completed)
         self.run.multiplies.append(Multiply(step, issued, completed))
         self.run.touched += [(rank, completed) for rank in step.ranks]
 
     def commit(self, index: int, thread: Thread, step: Commit) -> None:
         where = f"{step.barrier}[{step.slot}] in CTA {_ranks(step.ranks)}"
         issued = self.event(index, f"commits to {where}")
-        done, signalled = self.unit.get(thread.rank, (0, 0))
-        causes = (self.run.history.past(issued), done, signalled)
+        past, done = self.run.history.past(issued), self.multiplied[index]
         for rank in step.ranks:
             key = (step.barrier, rank, step.slot)
             what = f"arrives on {_name(key)}"
-            event = self.run.history.add(f"CTA {thread.rank} tensor core", what, (key,), *causes)
-            signalled |= self.run.history.past(event)
+            event = self.run.history.add(f"CTA {thread.rank} tensor core", what, (key,), past, done)
             self.signal(key, event, 1, 0)
-        self.unit[thread.rank] = (done, signalled)
 
     def signal(self, key: Key, event: int, arrivals: int, tx_bytes: int) -> None:
         """Count an arrival or bytes on a slot, and complete its phase when all are there."""

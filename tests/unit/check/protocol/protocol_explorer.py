@@ -135,9 +135,9 @@ class Explorer:
             later.flying.remove(part)
             self.land(later, part)
             yield later
-        for rank, queue in state.queues.items():
+        for index, queue in state.queues.items():
             if queue:
-                yield from self.unit_moves(state, rank, queue)
+                yield from self.unit_moves(state, index, queue)
 
     def thread_moves(self, state: State, index: int) -> Iterator[State]:
         thread = self.program.threads[index]
@@ -198,10 +198,11 @@ class Explorer:
                 barrier = (step.barrier, part.signal, step.slot)
                 state.flying.add((key, step.item, barrier, part.bytes))
         elif isinstance(step, Mma):
-            self.mma(state, rank, step)
+            self.mma(state, index, step)
         elif isinstance(step, Commit):
-            keys = frozenset((step.barrier, target, step.slot) for target in step.ranks)
-            state.queues[rank] = (*state.queues.get(rank, ()), ("commit", keys))
+            keys = tuple((step.barrier, target, step.slot) for target in step.ranks)
+            queue = state.queues.get(index, ())
+            state.queues[index] = (*queue, ("commit", keys, state.at[index]))
         elif isinstance(step, Read):
             key = (rank, step.acc_slot)
             tile, complete, readers = state.slots.get(key, (None, 0, frozenset()))
@@ -211,7 +212,7 @@ class Explorer:
                 raise WrongError("accumulator read after it was freed")
             state.slots[key] = (tile, complete, readers | {index})
 
-    def mma(self, state: State, rank: int, step: Mma) -> None:
+    def mma(self, state: State, index: int, step: Mma) -> None:
         for target in step.ranks:
             if ("alloc", target) not in state.marks or ("freed", target) in state.marks:
                 raise WrongError("no tensor memory")
@@ -228,7 +229,7 @@ class Explorer:
                 state.slots[slot] = (step.item[0], 0, frozenset())
             elif tile != step.item[0]:
                 raise WrongError(f"accumulator {slot} mixed")
-        state.queues[rank] = (*state.queues.get(rank, ()), ("mma", step))
+        state.queues[index] = (*state.queues.get(index, ()), ("mma", step))
 
     def dealloc(self, state: State, rank: int) -> None:
         busy = [
@@ -243,16 +244,19 @@ class Explorer:
 
     def land(self, state: State, part: Any) -> None:
         key, item, barrier, size = part
+        if key is None:
+            self.signal(state, barrier, 1, 0)
+            return
         if self.done(state, key[0]):
             raise WrongError("load into a CTA that has exited")
         state.buffers[key] = (item, "landed")
         self.signal(state, barrier, 0, -size)
 
-    def unit_moves(self, state: State, rank: int, queue: tuple[Any, ...]) -> Iterator[State]:
+    def unit_moves(self, state: State, index: int, queue: tuple[Any, ...]) -> Iterator[State]:
         head, rest = queue[0], queue[1:]
         if head[0] == "mma":
             later = state.copy()
-            later.queues[rank] = rest
+            later.queues[index] = rest
             step = head[1]
             for target in step.ranks:
                 for operand, slices in zip("ab", self.program.slices, strict=True):
@@ -264,12 +268,10 @@ class Explorer:
                 later.slots[slot] = (tile, complete + 1, readers)
             yield later
             return
-        for key in head[1]:
-            later = state.copy()
-            left = head[1] - {key}
-            later.queues[rank] = (("commit", left), *rest) if left else rest
-            self.signal(later, key, 1, 0)
-            yield later
+        later = state.copy()
+        later.queues[index] = rest
+        later.flying |= {(None, head[2], key, 0) for key in head[1]}
+        yield later
 
     def signal(self, state: State, key: Any, arrivals: int, tx: int) -> None:
         if ("init", key[1]) not in state.marks:

@@ -12,7 +12,7 @@ from variants import SPECS, vary
 from gemmgen.check.protocol import check_program, check_protocol, sizes
 from gemmgen.plan import Plan, Purpose
 from gemmgen.plan.program import make_program
-from gemmgen.plan.steps import Program
+from gemmgen.plan.steps import Load, Program, Thread, Wait
 
 ALL = sorted(path.stem for path in SPECS.glob("v*.toml"))
 
@@ -96,11 +96,35 @@ def without_peer(plan: Plan) -> Plan:
     return replace(plan, barriers=tuple(barriers))
 
 
-def test_a_commit_without_the_peer_hangs_only_once_a_stage_is_reused() -> None:
+def without_drain(program: Program) -> Program:
+    """`program` whose producers wait only for stages that they load."""
+    threads = []
+    for thread in program.threads:
+        loads = [i for i, step in enumerate(thread.steps) if isinstance(step, Load)]
+        last = loads[-1] if loads else len(thread.steps)
+        kept = tuple(
+            step
+            for i, step in enumerate(thread.steps)
+            if i <= last or not (isinstance(step, Wait) and step.barrier == "ab_empty")
+        )
+        threads.append(Thread(thread.rank, thread.name, kept))
+    return replace(program, threads=tuple(threads))
+
+
+def test_a_commit_without_the_peer_hangs_only_once_a_stage_is_waited_for_again() -> None:
     plan = without_peer(vary("v7_two_cta"))
-    assert check_program(make_program(plan, 3))[0].stuck == []
-    run, _ = check_program(make_program(plan, 16))
+    assert check_program(without_drain(make_program(plan, 3)))[0].stuck == []
+    run, _ = check_program(without_drain(make_program(plan, 16)))
     assert {thread.who for thread, _ in run.stuck} >= {"CTA 1 producer", "CTA 0 mma"}
+
+
+@pytest.mark.parametrize("name", ["v3_warp_specialized", "v7_two_cta", "v8_persistent"])
+def test_a_producer_that_does_not_drain_its_ring_lets_a_commit_reach_a_cta_that_left(
+    name: str,
+) -> None:
+    plan = vary(name)
+    _, faults = check_program(without_drain(make_program(plan, *sizes(plan)[-1])))
+    assert {fault.code for fault in faults} == {"P279"}
 
 
 def test_a_commit_without_the_peer_is_shown_as_a_hang() -> None:
