@@ -28,6 +28,7 @@ def report_failures() -> Iterator[None]:
     except GemmgenError as error:
         _leave(error, BAD_INPUT)
     except KeyboardInterrupt:
+        _end_children()
         click.echo("interrupted", err=True)
         sys.exit(INTERRUPTED)
     except OSError as error:
@@ -38,6 +39,13 @@ def report_failures() -> Iterator[None]:
         if os.environ.get("GEMMGEN_TRACEBACK"):
             raise
         _leave(GemmgenError([_unexpected(error)]), OWN_FAULT)
+
+
+def _end_children() -> None:
+    if "multiprocessing" in sys.modules:
+        from gemmgen.run.processes import end_children
+
+        end_children()
 
 
 def _leave(error: GemmgenError, code: int) -> None:

@@ -60,7 +60,7 @@ def _table(
 ) -> Table:
     table = Table(box=None, pad_edge=False, show_header=header, padding=(0, 2, 0, 0))
     for heading in columns:
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table

@@ -76,6 +76,6 @@ CODES: Mapping[str, str] = {
     "E249": "A tensor core instruction is misused: both cta_groups in one kernel, a CTA without a"
     " peer, a commit mask that names no CTA of the cluster, an accumulator at lanes that it cannot"
     " have.",
-    "E250": "clusterlaunchcontrol is misused: another try_cancel after the answer that nothing is"
+    "E250": "Cluster launch control (clusterlaunchcontrol) is misused: another try_cancel after the answer that nothing is"
     " left, or a query of something that is no answer.",
 }

@@ -8,11 +8,11 @@ import os
 import queue
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gemmgen.records import CaseRecord, TestRecord
+from gemmgen.run.processes import WorkerPool, shielded
 
 if TYPE_CHECKING:
     from gemmgen.run.options import Options
@@ -89,24 +89,16 @@ def _work(path: Path, options: Options) -> TestRecord:
 
 
 def _pool(paths: list[Path], options: Options, jobs: int) -> Iterator[Event | TestRecord]:
-    context = mp.get_context("spawn")
-    events = context.Manager().Queue()
-    with ProcessPoolExecutor(jobs, context, _start_worker, (events,)) as pool:
+    with shielded():
+        events = mp.get_context("spawn").Manager().Queue()
+    with WorkerPool(jobs, _start_worker, (events,)) as pool:
         waiting = {pool.submit(_work, path, options) for path in paths}
-        try:
-            while waiting:
-                yield from _drain(events)
-                done = {future for future in waiting if future.done()}
-                waiting -= done
-                yield from _drain(events, wait=False)
-                yield from (future.result() for future in done)
-        finally:
-            _cancel(waiting)
-
-
-def _cancel(futures: set[Future[TestRecord]]) -> None:
-    for future in futures:
-        future.cancel()
+        while waiting:
+            yield from _drain(events)
+            done = {future for future in waiting if future.done()}
+            waiting -= done
+            yield from _drain(events, wait=False)
+            yield from (future.result() for future in done)
 
 
 def _drain(events: Any, *, wait: bool = True) -> Iterator[Event]:

@@ -91,10 +91,7 @@ def find_kernels(paths: tuple[Path, ...]) -> list[Path]:
     found: dict[Path, None] = {}
     findings = []
     for path in paths:
-        if path.is_dir():
-            inside = sorted(_search(path))
-        else:
-            inside = [path] if path.is_file() else []
+        inside = sorted(_search(path)) if path.is_dir() else [path] * path.is_file()
         if inside and path.suffix == ".toml":
             findings.append(
                 Finding(
