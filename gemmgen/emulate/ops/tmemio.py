@@ -15,6 +15,7 @@ import numpy as np
 from gemmgen.emulate.decode import Decoder, Handler, op
 from gemmgen.emulate.lanes import spread
 from gemmgen.emulate.machine import Group
+from gemmgen.emulate.ops.dataflow import used_before
 from gemmgen.emulate.ops.tmem import tensor_memory
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.layout import register_cells, register_count
@@ -87,6 +88,8 @@ def load(d: Decoder) -> Handler:
     lanes, columns = register_cells(access.shape, access.repeat, access.packed, access.split)
     straight = access.shape == "32x32b" and not access.packed
     waits = _waits(d, "ld")
+    if waits:
+        _check_uses(d, set(slots))
 
     def run(g: Group) -> None:
         memory, lane, column = _place(g, access, address(g), "tcgen05.ld")
@@ -105,6 +108,13 @@ def load(d: Decoder) -> Handler:
             _begin(g, memory, "tcgen05.ld", column, access.columns)
 
     return d.collective(run)
+
+
+def _check_uses(d: Decoder, slots: set[int]) -> None:
+    """Raise E247 when loaded registers are used before the wait that follows the load."""
+    user = used_before(d.kernel.instrs, d.instr.index, slots, "tcgen05.wait::ld")
+    if user is not None:
+        raise fault("E247", f"used before tcgen05.wait::ld by {user.place}")
 
 
 @op("tcgen05.st")

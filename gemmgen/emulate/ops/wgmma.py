@@ -7,7 +7,6 @@ order of issue; each reads its operands from shared memory when it completes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -19,6 +18,7 @@ from gemmgen.emulate.asyncops import AsyncOp, Wait
 from gemmgen.emulate.decode import Decoder, Handler, op
 from gemmgen.emulate.lanes import spread
 from gemmgen.emulate.machine import Cta, Group
+from gemmgen.emulate.ops.dataflow import splits_before
 from gemmgen.emulate.ops.operands import operand_at, read_operand_of
 from gemmgen.emulate.ops.wgmmastate import (
     Accumulator,
@@ -27,7 +27,7 @@ from gemmgen.emulate.ops.wgmmastate import (
     warp_state,
     warpgroup_state,
 )
-from gemmgen.emulate.ptx import Bracket, Imm, Operand, Reg, Vec
+from gemmgen.emulate.ptx import Imm, Vec
 from gemmgen.emulate.tensor.descriptor import decode_wgmma
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.fragments import A_REGISTERS, ROWS, WARPS, a_bytes_of
@@ -70,7 +70,8 @@ def mma_async(d: Decoder) -> Handler:
     descriptors = [d.uniform(o, 64) for o in d.ops[(2 if form.a_in_registers else 1) : 3]]
     accumulate = d.uniform(d.ops[3], 1)
 
-    early = _moved_before_wait(d, set(slots))
+    # NVVM splits and joins pairs of f16 accumulators before the wait: show the result at once
+    early = splits_before(d.kernel.instrs, d.instr.index, set(slots), "wgmma.wait_group")
 
     def issue(g: Group) -> Issued:
         state, warp, registers = warp_state(g.warp), g.warp.index % WARPS, g.regs
@@ -108,30 +109,6 @@ def mma_async(d: Decoder) -> Handler:
         return None
 
     return d.collective(run_at_once, blocking=True) if early else d.collective(run)
-
-
-def _moved_before_wait(d: Decoder, slots: set[int]) -> bool:
-    """Whether the compiler splits or joins result registers before the next wait.
-
-    NVVM does that with pairs of f16 accumulators. Such a wgmma has to show its result at once;
-    plain moves need nothing, and other uses before the wait are the kernel's mistake.
-    """
-    moved = False
-    for instr in d.kernel.instrs[d.instr.index + 1 :]:
-        if instr.opcode.startswith("wgmma.wait_group"):
-            return moved
-        if instr.opcode.startswith("mov.") and any(isinstance(o, Vec) for o in instr.operands):
-            moved = moved or _mentions(instr.operands, slots)
-    return False
-
-
-def _mentions(operands: Iterable[Operand], slots: set[int]) -> bool:
-    for operand in operands:
-        if isinstance(operand, Reg) and operand.slot in slots:
-            return True
-        if isinstance(operand, Vec | Bracket) and _mentions(operand.items, slots):
-            return True
-    return False
 
 
 def _form(d: Decoder) -> Form:

@@ -190,18 +190,43 @@ def test_freeing_other_columns_than_allocated_is_reported() -> None:
     assert fault_of(m).code == "E241"
 
 
-def test_overwriting_columns_whose_load_was_not_waited_for_is_reported() -> None:
+def load_without_wait() -> Mma:
     m = simple()
     m.mma(instruction(128, 64))
     m.commit()
-    m.read(64)
-    m.k.lines = [x.replace("tcgen05.wait::ld.sync.aligned;", "") for x in m.k.lines]
+    m.k.wait("%r1+8")
+    m.k("shl.b32 %r20, %r4, 21; add.u32 %r20, %r20, %r3;")
+    m.k(f"tcgen05.ld.sync.aligned.32x32b.x8.b32 {registers(100, 8)}, [%r20];")
+    return m
+
+
+def test_overwriting_columns_whose_load_was_not_waited_for_is_reported() -> None:
+    m = load_without_wait()
     m.k("bar.sync 0;")
     m.mma(instruction(128, 64))
     m.k("tcgen05.wait::ld.sync.aligned;")
     error = fault_of(m)
     assert error.code == "E243"
     assert "has not been waited for" in str(error)
+
+
+def test_loaded_registers_used_before_their_wait_are_reported() -> None:
+    m = load_without_wait()
+    m.k("mov.b64 %d20, {%r100, %r101}; mov.b64 {%r200, %r201}, %d20; st.global.b32 [%d1], %r201;")
+    m.k("tcgen05.wait::ld.sync.aligned;")
+    error = fault_of(m)
+    assert error.code == "E247"
+    assert "st.global.b32" in str(error)
+
+
+def test_moving_loaded_registers_before_their_wait_is_no_use() -> None:
+    m = load_without_wait()
+    m.k("mov.b64 %d20, {%r100, %r101}; tcgen05.wait::ld.sync.aligned;")
+    m.k("mov.b64 {%r200, %r201}, %d20; setp.eq.u32 %p5, %r0, 9; @%p5 st.global.b32 [%d1], %r201;")
+    m.dealloc()
+    rng = np.random.default_rng(5)
+    a, b = halves(rng, 128), halves(rng, 64)
+    assert m.run()[0, 0, 0] == product(a[:, :16], b[:, :16])[9, 1]
 
 
 def test_a_commit_waits_only_for_the_mmas_of_its_own_thread() -> None:
