@@ -1,4 +1,4 @@
-"""Plan -> the words that templates print: names, expressions, aligned lines. No choice of code is made here."""
+"""Plan -> the words that templates print: names, expressions, aligned lines; no choice of code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Differences between two versions, told as a reader wants them: no header, no re-indentation, no blank lines.
+"""Differences between two versions, told as a reader wants them: no header, no re-indentation, no
+blank lines.
 
-A line *changes* when its text without leading space differs; the counts are insertions plus deletions, as
-``git diff --stat`` counts them.
+A line *changes* when its text without leading space differs; the counts are insertions plus
+deletions, as ``git diff --stat`` counts them.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def diff_texts(
 def changed_regions(old: str, new: str) -> set[str]:
     """Names of the regions whose lines differ between two generated files, header ignored.
 
-    A region that only one of them has counts as changed. The preamble is left out: the docstring of every
-    version differs.
+    A region that only one of them has counts as changed. The preamble is left out: the docstring of
+    every version differs.
     """
     texts = [_by_region(old), _by_region(new)]
     names = texts[0].keys() | texts[1].keys()

@@ -1,11 +1,12 @@
 """Plan -> the text of a standalone CuTe DSL file.
 
-The skeleton ``templates/kernel.py.j2`` fixes the order of regions. What stands in each of its slots is
-decided by `gemmgen.render.slots` from facts of the plan, before any template runs. Templates only speak:
-every number and every choice is a field of the plan, and the words are in `gemmgen.render.context`.
+The skeleton ``templates/kernel.py.j2`` fixes the order of regions. What stands in each of its slots
+is decided by `gemmgen.render.slots` from facts of the plan, before any template runs. Templates
+only speak: every number and every choice is a field of the plan, and the words are in
+`gemmgen.render.context`.
 
-A partial is a *fill*, text at column 0 that ``fill("slot")`` brings in and the caller indents, or a *wrap*
-(``….wrap.j2``), a macro around the body of a ``call wrap("slot")`` block.
+A partial is a *fill*, text at column 0 that ``fill("slot")`` brings in and the caller indents, or a
+*wrap* (``….wrap.j2``), a macro around the body of a ``call wrap("slot")`` block.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ def render(plan: Plan, *, spec_path: str, templates: Path | None = None) -> str:
         Formatted Python source; the same bytes for the same plan and templates.
 
     Raises:
-        GemmgenError: R301, a partial asks for a fact that the plan does not have, or breaks a Jinja rule;
-            R302, the result is not Python.
+        GemmgenError: R301, a partial asks for a fact that the plan does not have, or breaks a Jinja
+            rule; R302, the result is not Python.
     """
     environment = _environment(templates or templates_folder())
     slots = choose(plan)

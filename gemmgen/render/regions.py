@@ -1,7 +1,7 @@
 """Cutting a generated kernel into its regions, by the plain rules that open them.
 
-A rule is a comment line such as ``# --- producer: TMA loads into the A/B ring ---``. The text before the
-first rule is the preamble (header, docstring, imports).
+A rule is a comment line such as ``# --- producer: TMA loads into the A/B ring ---``. The text
+before the first rule is the preamble (header, docstring, imports).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RegionText:
 
 
 def split_regions(source: str) -> list[RegionText]:
-    """Cut `source` at its rules, in file order; a region name may occur once more when a region is split."""
+    """Cut `source` at its rules, in file order; a name occurs again when a region is split."""
     regions: list[RegionText] = []
     name, first, lines = PREAMBLE, 1, list[str]()
     for number, line in enumerate(source.splitlines(), start=1):

@@ -1,7 +1,7 @@
 """One table from plan facts to partials: which partial stands in which slot of the skeleton.
 
-Each rule is a slot, the partial, and what the partial requires of the plan. The first rule of a slot whose
-requirement holds wins; a slot without one stays empty.
+Each rule is a slot, the partial, and what the partial requires of the plan. The first rule of a
+slot whose requirement holds wins; a slot without one stays empty.
 """
 
 from __future__ import annotations
