@@ -7,7 +7,6 @@ until they happen.
 
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
@@ -46,9 +45,6 @@ class _Text:
         for line in lines:
             self.lines.append("    " * depth + line)
             self.owner.append(index)
-
-
-_OWNERS: dict[str, list[Instr | None]] = {}
 
 
 def compile_block(program: Program, start: int) -> Function:
@@ -105,27 +101,26 @@ def _flush(text: _Text, env: dict[str, Any], program: Program, queue: list[Step]
             _emit(text, env, program, step)
     else:
         index = queue[0].instr.index
-        env[f"b{index}"] = batch.run
-        env[f"i{index}"] = tuple(s.handler.batch.item for s in queue if s.handler.batch)
-        text.add(index, f"b{index}(R, i{index})")
+        items = [s.handler.batch.item for s in queue if s.handler.batch]
+        env[f"b{index}"] = batch.join(items)
+        text.add(index, f"b{index}(g)")
     queue.clear()
 
 
 def _build(text: _Text, env: dict[str, Any], program: Program, what: str) -> Function:
-    name = f"<{what} of {program.kernel.name} {id(program):x}>"
+    name = f"<{what} of {program.kernel.name}>"
     source = "\n".join(text.lines) + "\n"
     instrs = program.kernel.instrs
-    _OWNERS[name] = [instrs[i] if i >= 0 else None for i in text.owner]
-    linecache.cache.pop(name, None)
+    program.owners[name] = [instrs[i] if i >= 0 else None for i in text.owner]
     exec(compile(source, name, "exec"), env)
     return env["block"]  # type: ignore[no-any-return]
 
 
-def instruction_of(trace: TracebackType | None) -> Instr | None:
+def instruction_of(program: Program, trace: TracebackType | None) -> Instr | None:
     """The instruction at which an exception left a block function."""
     found = None
     while trace is not None:
-        owners = _OWNERS.get(trace.tb_frame.f_code.co_filename)
+        owners = program.owners.get(trace.tb_frame.f_code.co_filename)
         if owners is not None:
             found = owners[trace.tb_lineno - 1] or found
         trace = trace.tb_next

@@ -37,13 +37,13 @@ Run = Callable[[Group], Any]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """How to run several instructions of one ``key`` at once: ``run(registers, items)`` with an
-    item of destination and source slots for each. Results must not depend on their order.
+    """How to run several instructions of one ``key`` at once: ``join`` makes one function of their
+    items, in the order of the program.
     """
 
     key: Hashable
-    item: tuple[int, ...]
-    run: Callable[[list[Any], Sequence[tuple[int, ...]]], None]
+    item: Any
+    join: Callable[[Sequence[Any]], Run]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,12 @@ class Decoder:
                 return lambda g: g.regs[slot]
             mask = (1 << operand.base.bits) - 1
             step = offset & mask
-            return lambda g: (g.regs[slot] + step) & mask
+
+            def offset_address(g: Group) -> Value:
+                moved: Value = g.regs[slot] + step
+                return moved if isinstance(moved, np.ndarray) else moved & mask
+
+            return offset_address
         if isinstance(operand.base, Sym):
             return self._symbol(Sym(operand.base.name, operand.base.offset + offset))
         value = operand.base.value + offset

@@ -305,7 +305,7 @@ class Engine:
     # --- errors ---
 
     def _blame(self, error: EmulationError, group: Group, cause: Exception | None = None) -> None:
-        found = instruction_of((cause or error).__traceback__)
+        found = instruction_of(self.program, (cause or error).__traceback__)
         if found is not None and error.place is None:
             error.place = found.place
         error.where = error.where or group.where()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gemmgen.emulate.errors import EmulationError
-from gemmgen.emulate.lanes import DTYPES, WARP, Lanes, Value, lane_of
+from gemmgen.emulate.lanes import DTYPES, WARP, Lanes, Value, lane_of, spread
 from gemmgen.emulate.space import Bytes, Space, check_aligned
 
 if TYPE_CHECKING:
@@ -96,14 +96,14 @@ class GlobalMemory:
             check_aligned(address, total, "global")
             raw = self.read(address, total)
             return [int.from_bytes(raw[k * size : (k + 1) * size], "little") for k in range(count)]
-        found = self._locate(group, address, total, False)
+        found = self._locate(group, address, total, total, False)
         if found is None:
             return self._load_each(group, address, size, count)
         mapped, offsets = found
         return mapped.space.gather(offsets, group.lanes, size, count)
 
     def _locate(
-        self, group: Group, address: Lanes, total: int, write: bool
+        self, group: Group, address: Lanes, total: int, align: int, write: bool
     ) -> tuple[_Mapped, Lanes] | None:
         """The buffer that holds all lanes' addresses and their offsets in it, if there is one."""
         lanes = group.lanes
@@ -111,8 +111,8 @@ class GlobalMemory:
         mapped = self._find(int(active[0]), total, write)
         offsets: Lanes = active - mapped.origin
         union = int(np.bitwise_or.reduce(offsets))  # not below the largest; low bits: alignment
-        if union & (total - 1):
-            check_aligned(active, total, "global")
+        if union & (align - 1):
+            check_aligned(active, align, "global")
             return None
         if union > mapped.room - total and int(offsets.max()) > mapped.room - total:
             return None
@@ -135,10 +135,33 @@ class GlobalMemory:
             last = int(group.lanes[-1])
             self.write(address, b"".join(lane_of(v, last).to_bytes(size, "little") for v in values))
             return
-        found = self._locate(group, address, total, True)
+        found = self._locate(group, address, total, total, True)
         if found is not None:
             mapped, offsets = found
             mapped.space.scatter(offsets, group.lanes, size, values)
             return
         for lane in group.lanes.tolist():
             self.store(group, int(address[lane]), size, [lane_of(v, lane) for v in values])
+
+    def store_run(
+        self, group: Group, address: Lanes, align: int, size: int, values: Sequence[Value]
+    ) -> bool:
+        """Store many consecutive elements at each active lane's address, a multiple of ``align``.
+
+        Returns False, with nothing stored, when they are not all in one writable buffer.
+        """
+        lanes = group.lanes
+        total = size * len(values)
+        try:
+            found = self._locate(group, address, total, align, True)
+        except EmulationError:
+            return False
+        if found is None:
+            return False
+        mapped, offsets = found
+        bits = size * 8
+        block = np.concatenate([spread(v, bits) for v in values]).reshape(len(values), WARP)
+        columns = np.arange(len(values), dtype=np.int64)
+        places = (offsets // size)[:, None] + columns
+        mapped.space.views[size][places] = (block if lanes.size == WARP else block[:, lanes]).T
+        return True

@@ -6,6 +6,7 @@ are not in a group's mask hold anything.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,9 +64,16 @@ def merge(mask: Lanes, new: Value, old: Value, bits: int) -> Value:
     return np.where(mask, left, right)
 
 
+@lru_cache(maxsize=4096)
 def mask_array(mask: int) -> Lanes:
-    """Bit mask -> boolean array of 32."""
+    """Bit mask -> boolean array of 32; not to be changed."""
     return (np.uint32(mask) >> np.arange(WARP, dtype=np.uint32) & np.uint32(1)).astype(np.bool_)
+
+
+@lru_cache(maxsize=4096)
+def lane_indices(mask: int) -> Lanes:
+    """Bit mask -> indices of its bits, ascending; not to be changed."""
+    return np.flatnonzero(mask_array(mask))
 
 
 def bit_mask(flags: Lanes) -> int:

@@ -8,11 +8,9 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from gemmgen.emulate.asyncops import AsyncOp, Channel
 from gemmgen.emulate.errors import EmulationError
-from gemmgen.emulate.lanes import FULL, WARP, Lanes, mask_array
+from gemmgen.emulate.lanes import FULL, WARP, Lanes, lane_indices, mask_array
 from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.memory import (
     PARAM_WINDOW,
@@ -76,7 +74,7 @@ class Group:
     def lanes(self) -> Lanes:
         """Indices of the active lanes, ascending."""
         if self._lanes is None:
-            self._lanes = np.flatnonzero(self.flags)
+            self._lanes = lane_indices(self.mask)
         return self._lanes
 
     @property

@@ -47,6 +47,7 @@ class Program:
         self.live = _liveness(self.steps, self.starts, self.ends)
         self.functions: list[Callable[[Group], int] | None] = [None] * len(self.steps)
         self.sizes = [self.ends.get(i, i + 1) - i for i in range(len(self.steps))]
+        self.owners: dict[str, list[Instr | None]] = {}
         self.blank: list[Any] = [False if bits == 1 else 0 for bits in kernel.bits]
 
 

@@ -15,7 +15,7 @@ Bytes = NDArray[np.uint8]
 
 
 class Space:
-    """``views[size]``: elements of ``size`` bytes; ``rows(size, count)``: ``count`` of them each."""
+    """``views[size]``: elements of ``size`` bytes; ``rows(size, count)``: ``count`` of them."""
 
     __slots__ = ("_rows", "data", "views")
 

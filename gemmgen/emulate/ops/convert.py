@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from gemmgen.emulate.decode import Batch, Decoder, Handler, op
+from gemmgen.emulate.decode import Batch, Decoder, Handler, Run, op
 from gemmgen.emulate.lanes import DTYPES, SIGNED, WARP, Lanes, Value, spread
+from gemmgen.emulate.machine import Group
 from gemmgen.emulate.ops import minifloat
 from gemmgen.emulate.ops.floating import Format, flush
 from gemmgen.emulate.ops.types import resize, type_of
@@ -190,26 +190,30 @@ def _pair(d: Decoder, to: str) -> Handler:
     item = tuple(o.slot for o in d.ops if isinstance(o, Reg))
     if not fast or len(item) != 3:
         return made
-    return replace(made, batch=Batch("cvt.rn.f16x2.f32", item, partial(_pairs, run)))
+    return replace(made, batch=Batch("cvt.rn.f16x2.f32", item, partial(_join_pairs, run)))
 
 
-def _pairs(
-    one: Callable[[Value, Value], Value], registers: list[Any], items: Sequence[tuple[int, ...]]
-) -> None:
-    """Many conversions of two float32 to a packed half at once."""
+def _join_pairs(one: Callable[[Value, Value], Value], items: Sequence[tuple[int, int, int]]) -> Run:
+    """Many conversions of two float32 to a packed half at once; items: target, upper, lower."""
     count = len(items)
-    sources = [registers[i[2]] for i in items] + [registers[i[1]] for i in items]
-    if not all(isinstance(v, np.ndarray) for v in sources):
-        for target, a, b in items:
-            registers[target] = one(registers[a], registers[b])
-        return
-    halves = np.concatenate(sources).view(np.float32).astype(np.float16).view(np.uint16)
-    out = np.empty((count, WARP, 2), dtype=np.uint16)
-    halves = halves.reshape(2, count, WARP)
-    out[:, :, 0] = halves[0]
-    out[:, :, 1] = halves[1]
-    for item, row in zip(items, out.view(np.uint32)[:, :, 0], strict=True):
-        registers[item[0]] = row
+    slots = [i[2] for i in items] + [i[1] for i in items]
+    targets = [i[0] for i in items]
+
+    def run(g: Group) -> None:
+        registers = g.regs
+        sources = [registers[s] for s in slots]
+        if not all(isinstance(v, np.ndarray) for v in sources):
+            for target, a, b in items:
+                registers[target] = one(registers[a], registers[b])
+            return
+        halves = np.concatenate(sources).view(np.float32).astype(np.float16).view(np.uint16)
+        out = np.empty((count, WARP, 2), dtype=np.uint16)
+        out[:, :, 0] = halves[: count * WARP].reshape(count, WARP)
+        out[:, :, 1] = halves[count * WARP :].reshape(count, WARP)
+        for target, row in zip(targets, out.view(np.uint32)[:, :, 0], strict=True):
+            registers[target] = row
+
+    return run
 
 
 def _tf32(d: Decoder) -> Handler:

@@ -4,18 +4,21 @@ Synchronization".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from gemmgen.emulate.decode import Decoder, op
+from gemmgen.emulate.decode import Batch, Decoder, Handler, Run, op
+from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.lanes import DTYPES, WARP, Value, lane_of
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.ops.floating import Format
 from gemmgen.emulate.ops.move import packer, part
 from gemmgen.emulate.ops.spaces import loader, part_of, space_of, storer
 from gemmgen.emulate.ops.types import resize, type_of
-from gemmgen.emulate.ptx import Operand, Reg, Sink
+from gemmgen.emulate.ptx import Addr, Instr, Operand, Reg, Sink
 
 
 def _elements(d: Decoder) -> tuple[str, int, int]:
@@ -86,7 +89,7 @@ def narrowed(value: Value, bits: int) -> Value:
 
 
 @op("st")
-def store(d: Decoder) -> Callable[[Group], None]:
+def store(d: Decoder) -> Handler | Run:
     _, bits, _ = _elements(d)
     address = d.address(d.ops[0])
     put = storer(d, space_of(d))
@@ -99,10 +102,60 @@ def store(d: Decoder) -> Callable[[Group], None]:
 
         return wide
     size = bits // 8
-    exact = all(isinstance(i, Reg) and i.bits == bits for i in d.items(d.ops[1]))
-    if exact:
-        return lambda g: put(g, address(g), size, [r(g) for r in readers])
+    slots = [i.slot for i in d.items(d.ops[1]) if isinstance(i, Reg) and i.bits == bits]
+    if len(slots) == len(readers):
+
+        def run(g: Group) -> None:
+            regs = g.regs
+            put(g, address(g), size, [regs[s] for s in slots])
+
+        return Handler(run=run, batch=_global_batch(d, run, size, slots))
     return lambda g: put(g, address(g), size, [narrowed(r(g), bits) for r in readers])
+
+
+@dataclass(frozen=True, slots=True)
+class _Store:
+    """One store to `[register + offset]` of global memory."""
+
+    offset: int
+    slots: tuple[int, ...]
+    run: Run
+    instr: Instr
+
+
+def _global_batch(d: Decoder, run: Run, size: int, slots: Sequence[int]) -> Batch | None:
+    where = d.ops[0]
+    if space_of(d) != "global" or not isinstance(where, Addr) or not isinstance(where.base, Reg):
+        return None
+    base, count = where.base.slot, len(slots)
+    item = _Store(where.offset, tuple(slots), run, d.instr)
+    return Batch(("st.global", base, size, count), item, partial(_join_stores, base, size))
+
+
+def _join_stores(base: int, size: int, items: Sequence[_Store]) -> Run:
+    """Stores that follow each other in memory as one; anything else, and faults, one by one."""
+    width = size * len(items[0].slots)
+    first = items[0].offset
+    follow = all(item.offset == first + i * width for i, item in enumerate(items))
+    slots = [s for item in items for s in item.slots]
+
+    def run(g: Group) -> None:
+        regs, machine = g.regs, g.machine
+        address = regs[base]
+        if follow and not machine.hub.access and isinstance(address, np.ndarray):
+            values = [regs[s] for s in slots]
+            start = address + first if first >= 0 else address - -first
+            if machine.memory.store_run(g, start, width, size, values):
+                machine.progress += len(items)
+                return
+        for item in items:
+            try:
+                item.run(g)
+            except EmulationError as error:
+                error.place = error.place or item.instr.place
+                raise
+
+    return run
 
 
 # --- atomics ---
