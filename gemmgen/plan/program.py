@@ -8,12 +8,14 @@ from typing import TypeAlias
 from gemmgen.plan.barriers import ArrivePlan, BarrierPlan, Flip, Purpose
 from gemmgen.plan.copies import Copy
 from gemmgen.plan.make import Plan
+from gemmgen.plan.roles import is_specialized
 from gemmgen.plan.steps import (
     Alloc,
     Arm,
     Arrive,
     Commit,
     Dealloc,
+    Fill,
     Init,
     Load,
     Mma,
@@ -27,7 +29,7 @@ from gemmgen.plan.steps import (
     Thread,
     Wait,
 )
-from gemmgen.terms import ArriveHow, ArriveTo, KExtent, MainloopKind, Operand, Role
+from gemmgen.terms import ArriveHow, ArriveTo, KExtent, LoadKind, MainloopKind, Operand, Role
 
 Body: TypeAlias = tuple[str, tuple[int, ...], list[Step]]
 """A thread before setup and teardown: its name, its warps, its steps."""
@@ -36,12 +38,20 @@ Body: TypeAlias = tuple[str, tuple[int, ...], list[Step]]
 class Cursor:
     """The pair of variables that walks a ring: a slot, and the phase that the next wait names."""
 
-    def __init__(self, barrier: BarrierPlan | None, role: Role, depth: int) -> None:
+    def __init__(
+        self, barrier: BarrierPlan | None, role: Role, depth: int, consumer: int = 0
+    ) -> None:
         self.barrier = barrier
+        self.first = consumer * depth
         self.wait = next((w for w in barrier.waits if w.role is role), None) if barrier else None
         self.depth = depth
         self.carried = self.wait.carried if self.wait else True
         self.reset()
+
+    @property
+    def index(self) -> int:
+        """The slot where it stands, counted over the rings of all consumers."""
+        return self.first + self.slot
 
     def reset(self) -> None:
         """Back to the first slot and phase."""
@@ -56,7 +66,7 @@ class Cursor:
     def waits(self) -> Iterator[Step]:
         """The wait at the slot where it stands."""
         if self.barrier is not None and self.wait is not None:
-            yield Wait(self.barrier.name, self.slot % self.barrier.depth, self.phase)
+            yield Wait(self.barrier.name, self.index % self.barrier.depth, self.phase)
 
     def advance(self) -> None:
         """To the next slot, flipping the phase as the plan says."""
@@ -129,9 +139,11 @@ class CtaProgram:
         """The thread arrivals on the barrier for `purpose`."""
         barrier = self.plan.barrier(purpose)
         for arrive in barrier.arrives if barrier else ():
-            if barrier is not None and arrive.how is ArriveHow.THREAD:
-                for rank in self.reached(arrive):
-                    yield Arrive(barrier.name, slot % barrier.depth, rank)
+            if barrier is None or arrive.how not in (ArriveHow.THREAD, ArriveHow.THREADS):
+                continue
+            each = self.plan.epilogue.group_threads if arrive.how is ArriveHow.THREADS else 1
+            for rank in self.reached(arrive):
+                yield Arrive(barrier.name, slot % barrier.depth, rank, each)
 
     def reached(self, arrive: ArrivePlan) -> tuple[int, ...]:
         """CTAs whose barrier an arrival of this CTA reaches."""
@@ -139,7 +151,7 @@ class CtaProgram:
             return arrive.mask.targets(self.rank)
         if arrive.to is ArriveTo.LEADER:
             return (self.leader,)
-        if arrive.to is ArriveTo.PAIR and arrive.how is ArriveHow.THREAD:
+        if arrive.to is ArriveTo.PAIR and arrive.how is not ArriveHow.COMMIT:
             return self.group
         return (self.rank,)
 
@@ -159,54 +171,54 @@ class CtaProgram:
             yield from ring.waits()
             ring.advance()
 
-    def mma(self) -> Iterator[Step]:
-        """The mma role of a warp-specialized kernel."""
+    def mma(self, consumer: int) -> Iterator[Step]:
+        """One warp of the mma role of a warp-specialized kernel, with its accumulators."""
         if not self.leads:
             return
         pipeline = self.plan.spec.pipeline
         ring = Cursor(self.plan.barrier(Purpose.AB_FULL), Role.MMA, pipeline.ab_stages)
-        slots = Cursor(self.plan.barrier(Purpose.ACC_EMPTY), Role.MMA, pipeline.acc_stages)
+        slots = Cursor(
+            self.plan.barrier(Purpose.ACC_EMPTY), Role.MMA, pipeline.acc_stages, consumer
+        )
         for tile in range(self.tiles):
             ring.next_tile()
             slots.next_tile()
             yield from slots.waits()
             for k in range(self.k_tiles):
                 yield from ring.waits()
-                yield Mma(ring.slot, slots.slot, self.group, (tile, k), first=k == 0)
+                yield Mma(ring.slot, slots.index, self.group, (tile, k), first=k == 0)
                 yield from self.commit(Purpose.AB_EMPTY, ring.slot)
                 ring.advance()
-            yield from self.commit(Purpose.ACC_FULL, slots.slot)
+            yield from self.commit(Purpose.ACC_FULL, slots.index)
             slots.advance()
 
-    def epilogue(self) -> Iterator[Step]:
-        """Reads of the accumulator, each slot handed back as soon as it is read."""
+    def epilogue(self, consumer: int = 0) -> Iterator[Step]:
+        """Reads of a consumer's accumulator, each slot handed back as soon as it is read."""
         depth = self.plan.spec.pipeline.acc_stages
-        slots = Cursor(self.plan.barrier(Purpose.ACC_FULL), Role.EPILOGUE, depth)
+        slots = Cursor(self.plan.barrier(Purpose.ACC_FULL), Role.EPILOGUE, depth, consumer)
         for tile in range(self.tiles):
             slots.next_tile()
             yield from slots.waits()
-            yield Read(slots.slot, tile)
-            yield from self.arrive(Purpose.ACC_EMPTY, slots.slot)
+            yield Read(slots.index, tile)
+            yield from self.arrive(Purpose.ACC_EMPTY, slots.index)
             slots.advance()
 
-    def one_warp(self) -> Iterator[Step]:
+    def one_warp(self, full: Cursor, done: Cursor, tile: int) -> Iterator[Step]:
         """The mainloop of one warp that loads and multiplies in turn, or a ring ahead."""
         plan = self.plan
         stages = plan.spec.pipeline.ab_stages
-        full = Cursor(plan.barrier(Purpose.AB_FULL), Role.MMA, stages)
-        done = Cursor(plan.barrier(Purpose.MMA_DONE), Role.PRODUCER, 1)
         ahead = stages if plan.spec.mainloop.kind is MainloopKind.PREFETCH else 0
         for k in range(min(ahead, self.k_tiles)):
-            yield from self.loads(k, (0, k))
+            yield from self.loads((full.slot + k) % stages, (tile, k))
         for k in range(self.k_tiles):
             if not ahead:
-                yield from self.loads(full.slot, (0, k))
+                yield from self.loads(full.slot, (tile, k))
             yield from full.waits()
-            yield Mma(full.slot, 0, self.group, (0, k), first=k == 0)
+            yield Mma(full.slot, 0, self.group, (tile, k), first=k == 0)
             yield from self.commit(Purpose.MMA_DONE, 0)
             yield from done.waits()
             if ahead and k + ahead < self.k_tiles:
-                yield from self.loads(full.slot, (0, k + ahead))
+                yield from self.loads(full.slot, (tile, k + ahead))
             full.advance()
             done.advance()
         yield from self.commit(Purpose.ACC_FULL, 0)
@@ -215,7 +227,9 @@ class CtaProgram:
 
     def threads(self) -> tuple[Thread, ...]:
         """Threads of this CTA."""
-        bodies = self.specialized() if not self.plan.one_warp_mainloop else self.in_turn()
+        together = self.plan.spec.load.kind is LoadKind.COOPERATIVE
+        in_turn = self.together if together else self.in_turn
+        bodies = self.specialized() if is_specialized(self.plan.spec) else in_turn()
         if all(0 not in warps for _, warps, _ in bodies):
             bodies.append(("warp 0", (0,), []))
         return tuple(
@@ -228,27 +242,68 @@ class CtaProgram:
         joins = set(self.plan.role(Role.EPILOGUE).warps)
         taken: set[int] = set()
         out: list[Body] = []
-        for role, steps in ((Role.PRODUCER, self.producer()), (Role.MMA, self.mma())):
-            warps = self.plan.role(role).warps
+        for name, warps, steps in self.issuers():
             body = [*steps, *(self.epilogue() if joins & set(warps) else ())]
-            out.append((role.value, warps, body))
+            out.append((name, warps, body))
             taken |= set(warps)
         rest = tuple(sorted(joins - taken))
-        out.append((Role.EPILOGUE.value, rest, list(self.epilogue())))
+        groups = self.plan.geometry.consumers
+        for consumer in range(groups):
+            name = f"epilogue {consumer}" if groups > 1 else "epilogue"
+            share = rest[consumer * len(rest) // groups : (consumer + 1) * len(rest) // groups]
+            out.append((name, share, list(self.epilogue(consumer))))
         return out
+
+    def issuers(self) -> Iterator[Body]:
+        """The producer and each mma warp."""
+        yield "producer", self.plan.role(Role.PRODUCER).warps, list(self.producer())
+        warps = self.plan.role(Role.MMA).warps
+        for consumer, warp in enumerate(warps):
+            name = f"mma {consumer}" if len(warps) > 1 else "mma"
+            yield name, (warp,), list(self.mma(consumer))
 
     def in_turn(self) -> list[Body]:
         """One warp runs the mainloop; the CTA then meets, unless a barrier tells the others."""
-        meet: list[Step] = []
-        if self.plan.barrier(Purpose.ACC_FULL) is None:
-            meet = [Sync((self.rank,), "after the mainloop")]
-        tail = [*meet, *self.epilogue()]
-        first = self.plan.role(Role.MMA).warps
-        rest = tuple(w for w in self.plan.role(Role.EPILOGUE).warps if w not in first)
-        return [
-            ("mainloop", first, [*self.one_warp(), *tail]),
-            (Role.EPILOGUE.value, rest, tail),
-        ]
+        plan, stages = self.plan, self.plan.spec.pipeline.ab_stages
+        full = Cursor(plan.barrier(Purpose.AB_FULL), Role.MMA, stages)
+        done = Cursor(plan.barrier(Purpose.MMA_DONE), Role.PRODUCER, 1)
+        told = plan.barrier(Purpose.ACC_FULL) is not None
+        first: list[Step] = []
+        others: list[Step] = []
+        for tile in range(self.tiles):
+            full.next_tile()
+            done.next_tile()
+            first += self.one_warp(full, done, tile)
+            tail: list[Step] = [] if told else [Sync((self.rank,), "after the mainloop")]
+            tail += self.epilogue() if told else [Read(0, tile)]
+            if plan.persistent:
+                tail.append(Sync((self.rank,), "after the epilogue"))
+            first += tail
+            others += tail
+        warps = plan.role(Role.MMA).warps
+        rest = tuple(w for w in plan.role(Role.EPILOGUE).warps if w not in warps)
+        return [("mainloop", warps, first), ("epilogue", rest, others)]
+
+    def together(self) -> list[Body]:
+        """All warps copy a stage and wait for the MMAs that one of them issues."""
+        plan, bodies = self.plan, list[Body]()
+        mma = plan.role(Role.MMA).warps
+        others = tuple(w for w in plan.role(Role.PRODUCER).warps if w not in mma)
+        for part, (name, warps) in enumerate((("mainloop", mma), ("copies", others))):
+            done = Cursor(plan.barrier(Purpose.MMA_DONE), Role.PRODUCER, 1)
+            steps: list[Step] = []
+            for k in range(self.k_tiles):
+                steps += [Fill(copy.operand, 0, part, (0, k)) for copy in plan.copies]
+                steps.append(Sync((self.rank,), "after the copies"))
+                if part == 0:
+                    steps.append(Mma(0, 0, self.group, (0, k), first=k == 0))
+                    steps += self.commit(Purpose.MMA_DONE, 0)
+                steps += done.waits()
+                done.advance()
+            if part == 0:
+                steps += self.commit(Purpose.ACC_FULL, 0)
+            bodies.append((name, warps, [*steps, *self.epilogue()]))
+        return bodies
 
     def setup(self, first: bool) -> Iterator[Step]:
         """Barriers, tensor memory, and the CTA or cluster barrier before anybody uses them."""
@@ -285,12 +340,13 @@ def make_program(plan: Plan, k_tiles: int, tiles: int = 1) -> Program:
     if plan.spec.problem.k_extent is KExtent.ONE_STEP:
         k_tiles = 1
     threads: list[Thread] = []
+    shares = (plan.a.slices, plan.b.slices)
     for rank in range(plan.geometry.cluster_size):
         threads += CtaProgram(plan, rank, k_tiles, tiles).threads()
     return Program(
         k_tiles=k_tiles,
         tiles=tiles,
-        slices=(plan.a.slices, plan.b.slices),
+        slices=(2, 2) if plan.spec.load.kind is LoadKind.COOPERATIVE else shares,
         barriers=tuple(Slots(b.name, b.depth, b.arrivals.value) for b in plan.barriers),
         threads=tuple(threads),
         readers=tuple(

@@ -94,6 +94,16 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Fill:
+    """Plain stores of some threads into their slice of a stage, fenced for the tensor core."""
+
+    operand: Operand
+    stage: int
+    slice: int
+    item: Item
+
+
+@dataclass(frozen=True)
 class Mma:
     """The MMAs of one k_tile: they read a stage and write an accumulator slot in all `ranks`."""
 
@@ -123,15 +133,28 @@ class Read:
 
 @dataclass(frozen=True)
 class Arrive:
-    """One thread's ``mbarrier.arrive``, once all warps of the role are done."""
+    """``mbarrier.arrive``: by one thread once all warps of its role are done, or by `count`."""
 
     barrier: str
     slot: int
     rank: int
+    count: int = 1
 
 
 Step: TypeAlias = (
-    Init | Alloc | Retrieve | Dealloc | Sync | Wait | Arm | Load | Mma | Commit | Read | Arrive
+    Init
+    | Alloc
+    | Retrieve
+    | Dealloc
+    | Sync
+    | Wait
+    | Arm
+    | Load
+    | Fill
+    | Mma
+    | Commit
+    | Read
+    | Arrive
 )
 
 

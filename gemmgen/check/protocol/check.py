@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gemmgen.check.finding import fault as finding
@@ -80,26 +81,24 @@ def _bytes(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
 
 
 def _arrivals(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
-    """Arrivals of one use, counted in the program of one k_tile and one tile."""
+    """Arrivals of one use of each slot, counted in the program of one k_tile and one tile."""
     program = make_program(plan, 1)
-    waiting = {
-        thread.rank
-        for thread in program.threads
-        for step in thread.steps
-        if isinstance(step, Wait) and step.barrier == barrier.name
-    }
-    for rank in sorted(waiting):
-        by = [
-            thread.who
-            for thread in program.threads
-            for step in thread.steps
-            if isinstance(step, Arm | Arrive | Commit)
-            and step.barrier == barrier.name
-            and rank in (step.ranks if isinstance(step, Commit) else (step.rank,))
-        ]
+    waiting: set[tuple[int, int]] = set()
+    arriving: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for thread in program.threads:
+        for step in thread.steps:
+            if isinstance(step, Wait) and step.barrier == barrier.name:
+                waiting.add((thread.rank, step.slot))
+            elif isinstance(step, Arm | Arrive | Commit) and step.barrier == barrier.name:
+                times = step.count if isinstance(step, Arrive) else 1
+                for rank in step.ranks if isinstance(step, Commit) else (step.rank,):
+                    arriving[rank, step.slot] += [thread.who] * times
+    used = {0, *(slot for _, slot in arriving)}
+    for rank, slot in sorted(place for place in waiting if place[1] in used):
+        by = arriving[rank, slot]
         if len(by) == barrier.arrivals.value:
             continue
-        came = ", ".join(by) or "nobody"
+        came = ", ".join(dict.fromkeys(by)) or "nobody"
         yield finding(
             "P271",
             f"`{barrier.name}` of CTA {rank} counts {barrier.arrivals.value}, and {len(by)} arrive",

@@ -21,6 +21,7 @@ from gemmgen.plan.steps import (
     Arrive,
     Commit,
     Dealloc,
+    Fill,
     Init,
     Item,
     Load,
@@ -253,7 +254,14 @@ class Runner:
             self.signal(key, self.event(index, what, key), 1, step.tx_bytes)
         elif isinstance(step, Arrive):
             key = (step.barrier, step.rank, step.slot)
-            self.signal(key, self.event(index, f"arrives on {_name(key)}", key), 1, 0)
+            each = f"{step.count} threads arrive" if step.count > 1 else "arrives"
+            self.signal(key, self.event(index, f"{each} on {_name(key)}", key), step.count, 0)
+        elif isinstance(step, Fill):
+            what = f"copies {step.operand.upper()} {_item(step.item)} into stage {step.stage}"
+            event = self.event(index, what, (step.operand.value, rank, step.stage))
+            name, part = step.operand.value, step.slice
+            write = Write(rank, name, step.stage, part, step.item, event, event)
+            self.run.writes.append(write)
         elif isinstance(step, Read):
             what = f"reads accumulator slot {step.acc_slot} (tile {step.tile})"
             event = self.event(index, what, ("acc", rank, step.acc_slot))

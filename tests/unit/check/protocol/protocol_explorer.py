@@ -16,6 +16,7 @@ from gemmgen.plan.steps import (
     Arrive,
     Commit,
     Dealloc,
+    Fill,
     Init,
     Load,
     Mma,
@@ -188,7 +189,7 @@ class Explorer:
         elif isinstance(step, Arm):
             self.signal(state, (step.barrier, step.rank, step.slot), 1, step.tx_bytes)
         elif isinstance(step, Arrive):
-            self.signal(state, (step.barrier, step.rank, step.slot), 1, 0)
+            self.signal(state, (step.barrier, step.rank, step.slot), step.count, 0)
         elif isinstance(step, Load):
             for part in step.parts:
                 key = (part.rank, step.operand.value, step.stage, part.slice)
@@ -197,12 +198,17 @@ class Explorer:
                 state.buffers[key] = (step.item, "flying")
                 barrier = (step.barrier, part.signal, step.slot)
                 state.flying.add((key, step.item, barrier, part.bytes))
+        elif isinstance(step, Fill):
+            key = (rank, step.operand.value, step.stage, step.slice)
+            if state.buffers.get(key, ("", "read"))[1] != "read":
+                raise WrongError(f"{key} overwritten")
+            state.buffers[key] = (step.item, "landed")
         elif isinstance(step, Mma):
             self.mma(state, index, step)
         elif isinstance(step, Commit):
             keys = tuple((step.barrier, target, step.slot) for target in step.ranks)
             queue = state.queues.get(index, ())
-            state.queues[index] = (*queue, ("commit", keys, state.at[index]))
+            state.queues[index] = (*queue, ("commit", keys, (index, state.at[index])))
         elif isinstance(step, Read):
             key = (rank, step.acc_slot)
             tile, complete, readers = state.slots.get(key, (None, 0, frozenset()))

@@ -61,6 +61,35 @@ def test_every_equivalence_is_of_a_mutant_that_survives() -> None:
         assert any(re.fullmatch(pattern, survivor) for survivor in all_survivors), pattern
 
 
+CONSUMERS = {
+    "tile.m": 256,
+    "pipeline.ab_stages": 4,
+    "pipeline.acc_stages": 1,
+    "roles.mma.warps": [8, 9],
+    "roles.producer.warps": [10],
+    "roles.epilogue.warps": list(range(8)),
+    "barriers.acc_empty.arrive.0.how": "threads",
+}
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    ("v8_persistent", CONSUMERS),
+    ("v8_persistent", {**CONSUMERS, "pipeline.acc_stages": 2, "tile.n": 128, "mma.n": 128}),
+    ("v8_persistent", {"barriers.acc_empty.arrive.0.how": "threads"}),
+    ("v2_pipeline", {"scheduler.kind": "persistent"}),
+    ("v1_kloop", {"scheduler.kind": "persistent"}),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), OTHERS)
+def test_consumers_thread_arrivals_and_persistent_mainloops_are_proved(
+    name: str, changes: dict[str, Any]
+) -> None:
+    plan = vary(name, changes)
+    assert list(check_protocol(plan)) == []
+    program = make_program(plan, *sizes(plan)[-1])
+    caught = [is_caught(mutant) for _, mutant in program_mutants(program)]
+    assert sum(caught) > 0.8 * len(caught)
+
+
 CLUSTERS: list[tuple[str, dict[str, Any]]] = [
     ("v6_multicast", {"cluster.m": 4, "cluster.n": 2}),
     ("v6_multicast", {"cluster.m": 1, "load.multicast": ["a"]}),
