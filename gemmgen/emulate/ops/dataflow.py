@@ -40,22 +40,29 @@ def splits_before(instrs: Sequence[Instr], start: int, slots: set[int], wait: st
 
 
 def used_before(instrs: Sequence[Instr], start: int, slots: set[int], wait: str) -> Instr | None:
-    """Return the first instruction after `start` that uses the registers before a `wait`.
+    """Return the first instruction that uses the registers between `start` and the next `wait`.
 
-    Moves are followed. Nothing is found beyond a branch, where the order is not known.
+    Moves are followed. Without a `wait` before the next branch nothing is found: kernels may leave
+    it to the register dependencies that ptxas keeps, and wait elsewhere before they give the memory
+    up (quack's epilogue does).
     """
     tainted = set(slots)
+    user: Instr | None = None
     for instr in instrs[start + 1 :]:
         name = instr.opcode
-        if name.startswith((wait, "bra", "ret", "exit", "brx")):
+        if name.startswith(wait):
+            return user
+        if name.startswith(("bra", "ret", "exit", "brx")):
             return None
+        if user is not None:
+            continue
         target, *sources = instr.operands or (None,)
         writes_first = isinstance(target, Reg | Vec | Pair) and not name.startswith(("st", "red"))
         reads = sources if writes_first else instr.operands
         if not registers_of(reads) & tainted:
             continue
         if not name.startswith("mov."):
-            return instr
-        if target is not None:
+            user = instr
+        elif target is not None:
             tainted |= registers_of((target,))
     return None
