@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing as mp
 import os
 import time
 from collections import Counter
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gemmgen.records import CaseRecord, ExploreRecord, ShrinkRecord, Triple
+from gemmgen.run.processes import WorkerPool
 from gemmgen.run.schedules import DEFAULT_SM_COUNT, Schedule, command_line, plan_schedules
 from gemmgen.run.subject import Subject, read_subject
 from gemmgen.run.worker import Chunk, run_chunk, shrink_case, start_worker
@@ -137,13 +137,8 @@ def explore_paths(
         files.append(_File(path, subject, _planned(subject, options)))
     if not files:
         return
-    context = mp.get_context("spawn")
-    workers = jobs or os.cpu_count() or 1
-    pool = ProcessPoolExecutor(workers, context, start_worker)
-    try:
+    with WorkerPool(jobs or os.cpu_count() or 1, start_worker) as pool:
         yield from _follow(files, pool, options)
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _planned(subject: Subject, options: Exploration) -> tuple[Schedule, ...]:

@@ -117,7 +117,8 @@ def _run_cases(
             cases.append(case)
             if listener is not None:
                 listener(str(subject.path), case, total)
-            if sum(case.status == "failed" for case in cases) == options.max_failures:
+            failed = sum(case.status == "failed" for case in cases)
+            if 0 < options.max_failures <= failed:
                 return tuple(cases)
     return tuple(cases)
 
