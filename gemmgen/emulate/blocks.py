@@ -8,12 +8,13 @@ until they happen.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 
-from gemmgen.emulate.lanes import merge
+from gemmgen.emulate.lanes import bit_mask, merge
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.program import Program
 from gemmgen.emulate.ptx import Instr
@@ -131,7 +132,7 @@ def _emit(text: _Text, env: dict[str, Any], program: Program, step: Step) -> Non
     handler, instr = step.handler, step.instr
     index = instr.index
     if handler.target is not None:
-        _emit_branch(text, step)
+        _emit_branch(text, env, program, step)
         return
     if handler.ends:
         _emit_exit(text, step)
@@ -163,7 +164,7 @@ def _emit(text: _Text, env: dict[str, Any], program: Program, step: Step) -> Non
         text.add(index, f"elif p is not False: masked{index}(g, p)")
 
 
-def _emit_branch(text: _Text, step: Step) -> None:
+def _emit_branch(text: _Text, env: dict[str, Any], program: Program, step: Step) -> None:
     instr, target = step.instr, step.handler.target
     after = instr.index + 1
     if instr.guard is None:
@@ -175,8 +176,31 @@ def _emit_branch(text: _Text, step: Step) -> None:
         f"p = R[{instr.guard.slot}]",
         f"if p is True: return {yes}",
         f"if p is False: return {no}",
-        f"return diverge(g, p, {yes}, {no})",
     )
+    if no == after and program.skips.get(after) == target:
+        name = f"s{instr.index}"
+        env[name] = partial(_aside, program, after)
+        text.add(instr.index, f"return {name}(g, p, {yes})")
+    else:
+        text.add(instr.index, f"return diverge(g, p, {yes}, {no})")
+
+
+def _aside(program: Program, start: int, g: Group, p: Any, target: int) -> int:
+    """A branch over one block: the lanes that do not take it run the block, then all go on.
+
+    ``program.skips`` says that this is the same as parting and meeting again.
+    """
+    stay = bit_mask(~p & g.flags)
+    if not stay:
+        return target
+    if stay == g.mask:
+        return start
+    part = Group(g.warp, stay, g.regs, start, g.serial)
+    function = program.functions[start] or compile_block(program, start)
+    g.machine.instructions += program.sizes[start]
+    g.dirty |= program.written[start] if g.warp.split else 0
+    function(part)
+    return target
 
 
 def _emit_exit(text: _Text, step: Step) -> None:

@@ -45,10 +45,25 @@ class Program:
         self.ends = _ends(self.starts, self.steps)
         self.written = {s: _bits_written(self.steps[s : self.ends[s]]) for s in self.starts}
         self.live = _liveness(self.steps, self.starts, self.ends)
+        self.skips = self._skips()
         self.functions: list[Callable[[Group], int] | None] = [None] * len(self.steps)
         self.sizes = [self.ends.get(i, i + 1) - i for i in range(len(self.steps))]
         self.owners: dict[str, list[Instr | None]] = {}
         self.blank: list[Any] = [False if bits == 1 else 0 for bits in kernel.bits]
+
+    def _skips(self) -> dict[int, int]:
+        """Blocks that lanes can run aside: first instruction -> where they end. None of their
+        instructions waits, and what they write does not matter afterwards.
+        """
+        found = {}
+        for start in self.starts:
+            steps = self.steps[start : self.ends[start]]
+            last = steps[-1]
+            after = _successors(last, self.ends[start], len(self.steps))
+            plain = not any(s.starts_block or s.handler.ends for s in steps)
+            if plain and len(after) == 1 and not self.written[start] & self.live[after[0]]:
+                found[start] = after[0]
+        return found
 
 
 @lru_cache(maxsize=16)
