@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from gemmgen.check.protocol.check import check_program, check_protocol, sizes
 from gemmgen.check.protocol.faults import Fault
-from gemmgen.check.protocol.run import Run
+from gemmgen.check.protocol.record import Run
 
 __all__ = ["Fault", "Run", "check_program", "check_protocol", "sizes"]

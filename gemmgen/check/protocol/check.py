@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from gemmgen.check.finding import fault as finding
 from gemmgen.check.protocol.faults import Fault
 from gemmgen.check.protocol.prove import prove
-from gemmgen.check.protocol.run import Run, Runner
+from gemmgen.check.protocol.record import Run
+from gemmgen.check.protocol.run import Runner
 from gemmgen.check.protocol.timeline import first_stuck_barrier, stuck_table, timeline
 from gemmgen.plan import BarrierPlan, Plan
 from gemmgen.plan.program import make_program

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gemmgen.check.protocol.faults import Fault
-from gemmgen.check.protocol.run import Key, Multiply, Run, Write
+from gemmgen.check.protocol.record import Key, Multiply, Run, Write
 from gemmgen.terms import Operand
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gemmgen.check.protocol.faults import Fault
-from gemmgen.check.protocol.run import Key, Run
+from gemmgen.check.protocol.record import Key, Run
 from gemmgen.plan.steps import Step, Sync, Thread, Wait
 
 LINES = 10
