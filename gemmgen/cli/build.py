@@ -7,13 +7,15 @@ from pathlib import Path
 
 import click
 
+from gemmgen.cli.common import allow_option, require_distinct_stems
+
 
 @click.command("build")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder to write to."
 )
-@click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
+@allow_option
 def command(paths: tuple[Path, ...], output: Path, allow: tuple[str, ...]) -> None:
     """Build shared libraries from generated files.
 
@@ -24,10 +26,7 @@ def command(paths: tuple[Path, ...], output: Path, allow: tuple[str, ...]) -> No
     from gemmgen.run.subject import find_kernels
 
     files = find_kernels(paths)
-    stems = [path.stem for path in files]
-    twice = sorted({stem for stem in stems if stems.count(stem) > 1})
-    if twice:
-        raise click.UsageError(f"several files are called {', '.join(twice)}: build them apart")
+    require_distinct_stems(files)
     failed = 0
     for path in files:
         try:

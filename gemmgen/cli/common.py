@@ -6,9 +6,17 @@ from pathlib import Path
 
 import click
 
+from gemmgen.compile.resources import ALLOWABLE
 from gemmgen.files import project_root
 from gemmgen.spec.find import all_specs, find_spec
 from gemmgen.terms import Finding, GemmgenError
+
+allow_option = click.option(
+    "--allow",
+    multiple=True,
+    type=click.Choice(sorted(ALLOWABLE)),
+    help="Let a kernel that does this pass; repeatable.",
+)
 
 
 def root_folder() -> Path:
@@ -43,3 +51,15 @@ def spec_paths(names: tuple[str, ...], everything: bool) -> list[Path]:
     if everything:
         return all_specs(root_folder())
     return [find_spec(name, project_root(Path.cwd()) or Path()) for name in names]
+
+
+def require_distinct_stems(files: list[Path]) -> None:
+    """Refuse files that would be written over each other in one output folder.
+
+    Raises:
+        click.UsageError: two files have one stem.
+    """
+    stems = [path.stem for path in files]
+    twice = sorted({stem for stem in stems if stems.count(stem) > 1})
+    if twice:
+        raise click.UsageError(f"several files are called {', '.join(twice)}: take them apart")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from gemmgen.cli.common import allow_option, require_distinct_stems
+from gemmgen.cli.tables import console, table
 from gemmgen.files import write_atomic
 
 if TYPE_CHECKING:
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
 @click.command("compile")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write .ptx and .cubin here.")
-@click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
-@click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=0),
+    help="Worker processes; 0: none, compile in this one. By default the number of CPUs.",
+)
+@allow_option
 def command(
     paths: tuple[Path, ...], output: Path | None, jobs: int | None, allow: tuple[str, ...]
 ) -> None:
@@ -32,6 +36,8 @@ def command(
     from gemmgen.run.subject import find_kernels
 
     files = find_kernels(paths)
+    if output is not None:
+        require_distinct_stems(files)
     good: list[Compiled] = []
     failed = 0
     for outcome in compile_paths(files, jobs, allow=allow):
@@ -41,11 +47,11 @@ def command(
         else:
             failed += 1
             click.echo(str(outcome.error), err=True)
-    for compiled in good if output is not None else []:
-        assert output is not None
-        stem = output / Path(compiled.path).stem
-        write_atomic(stem.with_suffix(".ptx"), compiled.ptx)
-        write_atomic(stem.with_suffix(".cubin"), compiled.cubin)
+    if output is not None:
+        for compiled in good:
+            stem = output / Path(compiled.path).stem
+            write_atomic(stem.with_suffix(".ptx"), compiled.ptx)
+            write_atomic(stem.with_suffix(".cubin"), compiled.cubin)
     _report(sorted(good, key=lambda compiled: compiled.path))
     if failed:
         click.echo(f"{failed} of {len(files)} files failed", err=True)
@@ -53,14 +59,12 @@ def command(
 
 
 def _report(good: list[Compiled]) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("kernel")
-    for name in ("arch", "regs", "spill B", "local B", "smem KiB", "TMEM cols", "threads"):
-        table.add_column(name, justify="right")
+    names = ("kernel", "arch", "regs", "spill\nB", "local\nB", "smem\nKiB", "TMEM\ncols", "threads")
+    out = table(*names, right=names[2:])
     for compiled in good:
         r = compiled.resources
         smem = r.static_smem_bytes + r.dynamic_smem_bytes
-        table.add_row(
+        out.add_row(
             Path(compiled.path).name,
             compiled.arch.value,
             str(r.registers),
@@ -70,6 +74,5 @@ def _report(good: list[Compiled]) -> None:
             str(r.tmem_columns),
             str(r.threads),
         )
-    console = Console(highlight=False)
-    console.width = max(console.width, 110)
-    console.print(table)
+    if good:
+        console().print(out)

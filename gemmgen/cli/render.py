@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gemmgen.cli.common import spec_paths
+from gemmgen.report.explain import explain
 from gemmgen.run.generate import Generated, generate
 from gemmgen.terms import GemmgenError
 
@@ -28,6 +29,9 @@ def command(
     allow: tuple[str, ...],
 ) -> None:
     """Render specs (paths or names, such as v8) into generated/."""
+    for code in allow:
+        if explain(code) is None:
+            raise click.UsageError(f"--allow {code}: no such code, see `gemmgen explain`")
     paths = spec_paths(specs, everything)
     if output is not None and len(paths) != 1:
         raise click.UsageError("--output takes exactly one spec")

@@ -10,14 +10,23 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from gemmgen.cli import tables
+from gemmgen.cli.common import allow_option
+from gemmgen.cli.tables import table
 from gemmgen.records import CaseRecord, TestRecord, write_records
+from gemmgen.terms import Finding, GemmgenError
 
 if TYPE_CHECKING:
     from gemmgen.run.options import Options
 
+LARGEST_MATRIX = 1 << 31
+PROGRESS_SECONDS = 5.0
 TIMINGS = ("lazy", "eager", "random", "pct", "starve", "delay")
+HEADINGS = (
+    "kernel", "regs", "spill", "smem\nKiB", "TMEM\ncols", "cases", "max\nerror",
+    "runner", "time", "result",
+)  # fmt: skip
 WHERE = {
     "emulate": "in the emulator",
     "gpu": "on the GPU",
@@ -38,6 +47,8 @@ class Shape(click.ParamType[tuple[int, int, int]]):
         if len(parts) != 3 or not all(p.strip().isdecimal() for p in parts):
             self.fail(f"{value!r} is not M,N,K, for instance 256,512,192", param, ctx)
         m, n, k = (int(p) for p in parts)
+        if 0 in (m, n, k) or max(m * n, m * k, n * k) > LARGEST_MATRIX:
+            self.fail(f"{value!r}: a matrix has 1 to 2^31 elements", param, ctx)
         return m, n, k
 
 
@@ -67,15 +78,29 @@ class Shape(click.ParamType[tuple[int, int, int]]):
     type=click.IntRange(min=1),
     help="Explore so many schedules over all timings and sizes instead; shrink what fails.",
 )
-@click.option("--sm-count", default=8, show_default=True, help="SMs of the emulated device.")
-@click.option("--jobs", type=int, help="Worker processes; the number of CPUs by default.")
+@click.option(
+    "--sm-count",
+    type=click.IntRange(min=1),
+    default=8,
+    show_default=True,
+    help="SMs of the emulated device.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Worker processes; the number of CPUs by default.",
+)
 @click.option(
     "--libraries", type=click.Path(path_type=Path), help="Built libraries to run on the GPU."
 )
 @click.option(
-    "--max-failures", default=1, show_default=True, help="Stop a file after so many; 0: never."
+    "--max-failures",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    help="Stop a file after so many; 0: never.",
 )
-@click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
+@allow_option
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write records here.")
 def command(
     paths: tuple[Path, ...],
@@ -92,16 +117,18 @@ def command(
     allow: tuple[str, ...],
     json_path: Path | None,
 ) -> None:
-    """Prove generated files (or hand-edited copies, or folders of them) against torch.
+    """Prove generated files, or edited copies, against torch.
 
-    Exact small integers come first and must be equal; then random inputs, within a bound
-    derived from K.
+    Folders are searched for files with a `# spec:` line in their header. Exact
+    small integers come first and must be equal; then random inputs, within a bound derived from K.
     """
     from gemmgen.emulate import Settings
     from gemmgen.run.options import Options
     from gemmgen.run.subject import find_kernels
 
     kernels = find_kernels(paths)
+    if runner in ("gpu", "both"):
+        _require_driver()
     if schedules is not None:
         _explore(kernels, schedules, shapes, runner, seed, sm_count, jobs, allow, json_path)
         return
@@ -117,6 +144,16 @@ def command(
         write_records(json_path, records)
     if any(record.status not in ("passed", "compiled") for record in records):
         sys.exit(1)
+
+
+def _require_driver() -> None:
+    """Say at once that there is no GPU, instead of once a file."""
+    from gemmgen.run.many import driver_is_here
+
+    if not driver_is_here():
+        title = "cannot run kernels on a GPU: this machine has no CUDA driver"
+        help_ = "use --runner emulate, or run on a machine with a GPU"
+        raise GemmgenError([Finding("T410", title, help=help_)])
 
 
 def _given(name: str) -> bool:
@@ -162,6 +199,7 @@ def _run(paths: list[Path], options: Options, jobs: int | None) -> list[TestReco
         TimeElapsedColumn(),
     )
     records: list[TestRecord] = []
+    finished, told = 0, time.monotonic()
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         tasks = {str(p): progress.add_task(f"{p.name}: compiling", total=None) for p in paths}
         for event in verify_paths(paths, options, jobs):
@@ -175,6 +213,10 @@ def _run(paths: list[Path], options: Options, jobs: int | None) -> list[TestReco
             progress.update(
                 tasks[file], total=total, advance=int(case is not None), description=name
             )
+            finished += case is not None
+            if not console.is_terminal and time.monotonic() - told > PROGRESS_SECONDS:
+                told = time.monotonic()
+                console.print(f"{finished} cases done, now {name}", highlight=False)
             if case is not None and case.status == "failed":
                 progress.console.print(
                     _case_line(file, case), markup=False, highlight=False, soft_wrap=True
@@ -190,19 +232,14 @@ def _case_line(file: str, case: CaseRecord) -> str:
 
 
 def _report(records: list[TestRecord], seconds: float) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name in ("kernel", "regs", "spill B", "smem KiB", "TMEM cols", "cases", "max error"):
-        table.add_column(name, justify="left" if name == "kernel" else "right")
-    for name in ("runner", "time", "result"):
-        table.add_column(name)
+    out = table(*HEADINGS, right=HEADINGS[1:7])
     for record in records:
-        table.add_row(*_row(record))
-    console = Console(highlight=False)
-    console.width = max(console.width, 110)
-    console.print(table)
+        out.add_row(*_row(record))
+    console = tables.console()
+    console.print(out)
+    for message in dict.fromkeys(record.message for record in records if record.message):
+        console.print(f"\n{message}", markup=False, soft_wrap=True)
     for record in records:
-        if record.message:
-            console.print(f"\n{record.message}", markup=False, soft_wrap=True)
         refused = [case for case in record.cases if case.status == "refused"]
         for case in refused[:3]:
             line = f"refused {'x'.join(map(str, case.shape))}: {case.message}"
@@ -220,10 +257,10 @@ def _row(record: TestRecord) -> list[str]:
     spills = r.get("spill_store_bytes", 0) + r.get("spill_load_bytes", 0)
     smem = r.get("dynamic_smem_bytes", 0) + r.get("static_smem_bytes", 0)
     return [
-        Path(record.file).name,
+        Path(record.file).with_suffix("").as_posix().removeprefix("generated/"),
         str(r.get("registers", "")),
         str(spills) if r else "",
-        f"{smem / 1024:.1f}" if r else "",
+        f"{smem / 1024:.0f}" if r else "",
         str(r.get("tmem_columns", "")),
         f"{good}/{len(record.cases)}",
         f"{max(errors):.2g}" if errors else "",

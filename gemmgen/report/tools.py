@@ -25,7 +25,7 @@ CODES: Mapping[str, str] = {
     "T413": "Not one cluster of this kernel fits the device at a time.",
     "T414": "A built library cannot be loaded: it needs apache-tvm-ffi and libcute_dsl_runtime.so.",
     "T420": "`--target` names work, a CTA or a warp that the kernel does not have."
-    " `--timing starve` takes kinds of asynchronous work, comma separated (`tma_load`, `mma`, `commit`, …);"
+    " `--timing starve` takes kinds of asynchronous work, comma separated (`tma_load`, `mma`, …);"
     " `--timing delay` takes the rank of a CTA in its cluster (`1`) or one of its warps (`1.4`).",
     "T499": "gemmgen itself failed where it should have given an error of its own: a bug. Set"
     " GEMMGEN_TRACEBACK=1 to see the traceback, and report it.",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gemmgen.records import CaseRecord, TestRecord, write_records
+from gemmgen.run.many import driver_is_here
 from gemmgen.spec import digest, load_spec
 
 MARKS = "before\n<!-- ladder cute -->\nold\n<!-- end ladder -->\nafter\n"
@@ -51,6 +52,16 @@ def test_an_output_that_cannot_be_written_is_bad_input(kernel: Path, run, comman
     result = run(*command, "-o", target)
     assert result.exit_code == 2
     assert "error[T405]: cannot use the file" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("render", "v5"), ("compile", "x.py"), ("test", "x.py"), ("build", "x.py", "-o", "o")],
+)
+def test_allowing_what_there_is_not_is_bad_input(project, run, command) -> None:
+    result = run(*command, "--allow", "nonsense")
+    assert result.exit_code == 2
+    assert "--allow" in result.stderr
 
 
 def test_render_takes_one_spec_for_one_output(project, run) -> None:
@@ -172,6 +183,22 @@ def test_a_shape_that_is_none_is_bad_input(kernel: Path, run, shape: str) -> Non
     assert "is not M,N,K, for instance" in result.stderr
 
 
+@pytest.mark.parametrize("shape", ["0,256,64", "128,256,0", "1000000,1000000,64"])
+def test_a_shape_without_elements_or_beyond_memory_is_bad_input(kernel, run, shape) -> None:
+    result = run("test", kernel, "--shape", shape)
+    assert result.exit_code == 2
+    assert "a matrix has 1 to 2^31 elements" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "option", [("--sm-count", "0"), ("--jobs", "0"), ("--max-failures", "-1"), ("--timing", "x")]
+)
+def test_an_option_out_of_range_is_bad_input(kernel: Path, run, option) -> None:
+    result = run("test", kernel, *option)
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option[0]}'" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("x = 1\n", "error[T402]"), ("# spec: specs/gone.toml\nx = 1\n", "error[T403]")],
@@ -198,21 +225,22 @@ def test_a_file_that_is_no_kernel_fails_to_compile(kernel: Path, run) -> None:
 
 
 def test_a_gpu_that_is_not_there_is_named(kernel: Path, run) -> None:
-    torch = pytest.importorskip("torch")
-    if torch.cuda.is_available() and torch.cuda.get_device_capability() == (10, 0):
-        pytest.skip("there is one")
-    result = run("test", kernel, "--runner", "gpu")
-    assert result.exit_code in (1, 2)
-    assert "error[T410]: cannot run sm_100a kernels on a GPU" in result.output
+    if driver_is_here():
+        pytest.skip("there may be one")
+    for runner in ("gpu", "both"):
+        result = run("test", kernel, "--runner", runner)
+        assert result.exit_code == 2
+        assert "error[T410]: cannot run kernels on a GPU" in result.stderr
 
 
 def test_two_files_of_one_name_are_not_built_over_each_other(kernel: Path, run) -> None:
     other = kernel.parent / "other" / kernel.name
     other.parent.mkdir()
     other.write_bytes(kernel.read_bytes())
-    result = run("build", kernel.parent, "-o", "out")
-    assert result.exit_code == 2
-    assert "several files are called v5_epilogue" in result.stderr
+    for command in ("build", "compile"):
+        result = run(command, kernel.parent, "-o", "out")
+        assert result.exit_code == 2
+        assert "several files are called v5_epilogue" in result.stderr
 
 
 @pytest.mark.compile
