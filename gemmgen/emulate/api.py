@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gemmgen.compile.launch import Launch
+from gemmgen.emulate.blas import one_thread
 from gemmgen.emulate.engine import Engine
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.listener import Hub, Listener
@@ -52,7 +53,7 @@ def emulate(
     loaded = program(launch.ptx, launch.entry)
     machine = _machine(launch, loaded, buffers, chosen, barriers or {}, listeners)
     started = time.perf_counter()
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), one_thread():
         Engine(machine, loaded).run()
     return Result(
         instructions=machine.instructions,

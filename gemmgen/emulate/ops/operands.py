@@ -50,10 +50,17 @@ def read_operand_of(
     cta: Cta, descriptor: MatrixDescriptor, name: str, rows: int, mn_major: bool, element: str
 ) -> NDArray[np.float32]:
     """Return an operand as float32, shape (rows, K). Raises E237 when part of it is unwritten."""
+    chunks = _readable(cta, descriptor, name, rows, mn_major, element)
+    return read_operand(cta.shared.data.view("V16"), chunks, element, mn_major)
+
+
+def _readable(
+    cta: Cta, descriptor: MatrixDescriptor, name: str, rows: int, mn_major: bool, element: str
+) -> NDArray[np.int64]:
     chunks, low, high = operand_at(cta, descriptor, name, rows, mn_major, element)
     if cta.shared.strict and not cta.shared.init[low:high].all():
         _check_written(cta, chunks, name)
-    return read_operand(cta.shared.data.view("V16"), chunks, element, mn_major)
+    return chunks
 
 
 def _check_written(cta: Cta, chunks: NDArray[np.int64], name: str) -> None:
@@ -66,6 +73,18 @@ def _check_written(cta: Cta, chunks: NDArray[np.int64], name: str) -> None:
             f"{name}: nothing has written shared offset {chunk * CHUNK_BYTES:#x} of {cta.where()} "
             f"({missing.size} of {chunks.size} chunks of 16 bytes are unwritten)",
         )
+
+
+def read_chunks(
+    ctas: Sequence[Cta], descriptor: MatrixDescriptor, name: str, shape: MmaShape, group: int
+) -> list[NDArray[np.void]]:
+    """Return the 16-byte chunks of a K-major operand of each CTA, shape (rows, 2)."""
+    rows = (shape.m if name == "A" else shape.n) // group
+    element = shape.a if name == "A" else shape.b
+    return [
+        cta.shared.data.view("V16").take(_readable(cta, descriptor, name, rows, False, element))
+        for cta in ctas
+    ]
 
 
 def read_operands(

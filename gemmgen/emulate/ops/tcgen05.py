@@ -18,15 +18,21 @@ from gemmgen.emulate.asyncops import AsyncOp
 from gemmgen.emulate.decode import Decoder, Run, op
 from gemmgen.emulate.lanes import Value, lane_of
 from gemmgen.emulate.machine import Cta, Group
-from gemmgen.emulate.ops.operands import operand_at, read_operands
+from gemmgen.emulate.ops.operands import operand_at, read_chunks, read_operands
 from gemmgen.emulate.ops.tma import alive
 from gemmgen.emulate.ops.tmem import agree, cta_group, peer_of, tensor_memory
 from gemmgen.emulate.ptx import Addr, Imm, Vec
+from gemmgen.emulate.tensor.deferred import defer
 from gemmgen.emulate.tensor.descriptor import decode_tcgen05
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.instruction import K_BYTES, MmaShape, decode_instruction
 from gemmgen.emulate.tensor.layout import accumulator_columns
-from gemmgen.emulate.tensor.mma import multiply, read_tmem_operand, update_accumulator
+from gemmgen.emulate.tensor.mma import (
+    mark_accumulator,
+    multiply,
+    read_tmem_operand,
+    update_accumulator,
+)
 
 Read = Callable[[Group], Value]
 _KINDS = ("f16", "tf32", "f8f6f4", "i8")
@@ -147,6 +153,8 @@ def _complete(issued: Mma) -> None:
     for cta in issued.ctas:
         alive(cta)
     b = read_operands(issued.ctas, decode_tcgen05(issued.b), "B", shape, issued.group)
+    if _put_off(issued):
+        return
     if issued.a_in_tmem:
         a = [_a_from_tmem(cta, issued) for cta in issued.ctas]
     else:
@@ -165,6 +173,27 @@ def _complete(issued: Mma) -> None:
 
 
 def _check_accumulator(cta: Cta, issued: Mma) -> None:
+def _put_off(issued: Mma) -> bool:
+    """Take the operands of a plain MMA and put its arithmetic off (`tensor/deferred.py`)."""
+    shape = issued.shape
+    special = issued.a_in_tmem or issued.disabled or issued.scale or shape.d != "f32"
+    if special or shape.a_mn_major or shape.b_mn_major:
+        return False
+    a, b = (
+        read_chunks(issued.ctas, decode_tcgen05(at), name, shape, issued.group)
+        for at, name in ((issued.a, "A"), (issued.b, "B"))
+    )
+    memories = [tensor_memory(cta) for cta in issued.ctas]
+    for cta, memory in zip(issued.ctas, memories, strict=True):
+        if issued.accumulate:
+            _check_accumulator(cta, issued)
+        else:
+            mark_accumulator(memory, issued.d, shape, issued.group)
+        memory.pending[issued.columns] -= 1
+    defer(memories, issued.d, shape, issued.group, issued.accumulate, a, b)
+    return True
+
+
     columns = issued.columns
     memory = tensor_memory(cta)
     width = columns.stop - columns.start

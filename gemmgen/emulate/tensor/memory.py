@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gemmgen.emulate.tensor.deferred import Deferred
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.layout import COLUMNS, LANES
 
@@ -24,7 +25,9 @@ class TensorMemory:
     """The cells (`data`, uint32, shape (128, 512)) and the bookkeeping of one CTA."""
 
     def __init__(self) -> None:
-        self.data: NDArray[np.uint32] = np.full((LANES, COLUMNS), _POISON, dtype=np.uint32)
+        self._data: NDArray[np.uint32] = np.full((LANES, COLUMNS), _POISON, dtype=np.uint32)
+        self.deferred: Deferred | None = None
+        """Completed MMAs whose products are still to be formed."""
         self.written = np.zeros((_GROUPS, COLUMNS), dtype=np.bool_)
         self.owned = np.zeros(COLUMNS, dtype=np.bool_)
         self.pending = np.zeros(COLUMNS, dtype=np.int32)
@@ -34,6 +37,13 @@ class TensorMemory:
         self.relinquished = False
         self.unwaited: dict[int, list[tuple[str, int, int]]] = {}
         """Warp -> its loads and stores without a wait yet: opcode, first column, columns."""
+
+    @property
+    def data(self) -> NDArray[np.uint32]:
+        """The cells, shape (128, 512), with every completed MMA carried out."""
+        if self.deferred is not None:
+            self.deferred.settle()
+        return self._data
 
     def find_free(self, columns: int, *others: TensorMemory) -> int | None:
         """Return the lowest first column at which `columns` are free here and in `others`.

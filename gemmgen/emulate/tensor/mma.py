@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gemmgen.emulate.blas import held
 from gemmgen.emulate.tensor.instruction import MmaShape
 from gemmgen.emulate.tensor.layout import LANES, Part, accumulator_parts
 from gemmgen.emulate.tensor.memory import LANE_GROUP, TensorMemory
@@ -51,7 +52,7 @@ def matmul(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.float32
     slices 0.14 ms (numpy 2.4, 2 cores, load 8).
     """
     rows, n = len(a), len(b)
-    step = max(1, _ONE_THREAD // (n * a.shape[1]))
+    step = rows if held() else max(1, _ONE_THREAD // (n * a.shape[1]))
     product = np.empty((rows, n), dtype=np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
         for first in range(0, rows, step):
@@ -106,6 +107,14 @@ def update_accumulator(
         memory.data[lanes, cells] = bits
         if not disabled:
             memory.written[_groups(part), cells] = True
+
+
+def mark_accumulator(memory: TensorMemory, address: int, shape: MmaShape, cta_group: int) -> None:
+    """Record that the whole accumulator at `address` of one CTA holds data."""
+    column, lane = address & 0xFFFF, address >> 16
+    for part in accumulator_parts(shape.m, shape.n, cta_group, lane):
+        width = part.columns.stop - part.columns.start
+        memory.written[_groups(part), column : column + width] = True
 
 
 def add(old: NDArray[Any], new: NDArray[Any], saturate: bool = False) -> NDArray[Any]:
