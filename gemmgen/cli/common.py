@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from gemmgen.compile.resources import ALLOWABLE
 from gemmgen.files import project_root
 from gemmgen.spec.find import all_specs, find_spec
 from gemmgen.terms import Finding, GemmgenError
 
+ALLOWED = ("local", "serialized", "setmaxnreg", "spill", "symbol")
 allow_option = click.option(
     "--allow",
     multiple=True,
-    type=click.Choice(sorted(ALLOWABLE)),
+    type=click.Choice(ALLOWED),
     help="Let a kernel that does this pass; repeatable.",
 )
 
@@ -49,8 +49,14 @@ def spec_paths(names: tuple[str, ...], everything: bool) -> list[Path]:
     if everything == bool(names):
         raise click.UsageError("name one or more specs, or give --all")
     if everything:
-        return all_specs(root_folder())
-    return [find_spec(name, project_root(Path.cwd()) or Path()) for name in names]
+        return [shown(path) for path in all_specs(root_folder())]
+    return [shown(find_spec(name, project_root(Path.cwd()) or Path())) for name in names]
+
+
+def shown(path: Path) -> Path:
+    """`path` as people want to read it: from the current folder, where it is inside."""
+    resolved, here = path.resolve(), Path.cwd().resolve()
+    return resolved.relative_to(here) if resolved.is_relative_to(here) else path
 
 
 def require_distinct_stems(files: list[Path]) -> None:

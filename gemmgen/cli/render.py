@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from gemmgen.cli.common import spec_paths
-from gemmgen.report.explain import explain
+from gemmgen.cli.common import shown, spec_paths
 from gemmgen.run.generate import Generated, generate
 from gemmgen.terms import GemmgenError
 
@@ -29,9 +28,7 @@ def command(
     allow: tuple[str, ...],
 ) -> None:
     """Render specs (paths or names, such as v8) into generated/."""
-    for code in allow:
-        if explain(code) is None:
-            raise click.UsageError(f"--allow {code}: no such code, see `gemmgen explain`")
+    _require_codes(allow)
     paths = spec_paths(specs, everything)
     if output is not None and len(paths) != 1:
         raise click.UsageError("--output takes exactly one spec")
@@ -42,12 +39,22 @@ def command(
     stale = [result for result in results if not result.current]
     for result in results:
         state = "current" if result.current else ("STALE" if check else "written")
-        click.echo(f"{state:8} {_shown(result.target)}")
+        click.echo(f"{state:8} {shown(result.target)}")
         if not check:
             result.write()
     if check and stale:
         click.echo(f"{len(stale)} stale: run `gemmgen render --all`", err=True)
         sys.exit(1)
+
+
+def _require_codes(codes: tuple[str, ...]) -> None:
+    if not codes:
+        return
+    from gemmgen.report.explain import explain
+
+    for code in codes:
+        if explain(code) is None:
+            raise click.UsageError(f"--allow {code}: no such code, see `gemmgen explain`")
 
 
 def _generate_all(paths: list[Path], output: Path | None, allow: frozenset[str]) -> list[Generated]:
@@ -61,8 +68,3 @@ def _generate_all(paths: list[Path], output: Path | None, allow: frozenset[str])
     if findings:
         raise GemmgenError(findings)
     return results
-
-
-def _shown(path: Path) -> str:
-    resolved, here = path.resolve(), Path.cwd().resolve()
-    return str(resolved.relative_to(here)) if resolved.is_relative_to(here) else str(path)

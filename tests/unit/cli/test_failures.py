@@ -14,6 +14,8 @@ import click
 import pytest
 
 from gemmgen.cli import COMMANDS, main
+from gemmgen.cli.common import ALLOWED
+from gemmgen.compile.resources import ALLOWABLE
 from gemmgen.report.explain import LAYERS, every_code, explain
 
 PACKAGE = Path(__file__).parents[3] / "gemmgen"
@@ -113,6 +115,10 @@ def test_every_code_that_gemmgen_can_print_is_explained() -> None:
     used = {code for code in used if code[0] in LAYERS}
     assert len(used) > 100
     assert used - set(every_code()) == set()
+
+
+def test_what_commands_can_allow_is_what_the_compile_layer_can() -> None:
+    assert set(ALLOWED) == ALLOWABLE
 
 
 def test_explanations_are_sentences() -> None:
