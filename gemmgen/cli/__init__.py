@@ -16,7 +16,7 @@ COMMANDS = {
     name: f"gemmgen.cli.{name}"
     for name in (
         "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list", "render",
-        "schema", "show", "test",
+        "schema", "show", "test", "trace",
     )
 }  # fmt: skip
 

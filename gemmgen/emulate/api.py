@@ -77,6 +77,9 @@ def _machine(
     listeners: Sequence[Listener],
 ) -> Machine:
     _check(launch, loaded.kernel, settings)
+    policy = timing(settings)
+    if isinstance(policy, Listener):
+        listeners = (*listeners, policy)
     shared = loaded.dynamic_base + launch.smem_bytes
     return Machine(
         grid=launch.grid,
@@ -86,7 +89,7 @@ def _machine(
         params=_params(launch, loaded.kernel),
         memory=GlobalMemory(buffers),
         settings=settings,
-        timing=timing(settings),
+        timing=policy,
         barriers=barriers,
         hub=Hub(listeners),
         dynamic_base=loaded.dynamic_base,

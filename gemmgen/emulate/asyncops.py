@@ -44,7 +44,9 @@ class AsyncOp:
     ``kind`` names it for timing policies and traces: ``tma_load``, ``tma_store``, ``mma``,
     ``commit``, … ``unit`` is the track in a trace. Operations with one ``queue`` key complete in
     the order of submission; ``queue`` None completes in any order. ``run`` takes effect at
-    completion: it reads and writes memory and signals barriers then.
+    completion: it reads and writes memory and signals barriers then. ``size`` is the bytes that a
+    copy moves, of an MMA M x N x the bytes of K in one CTA; ``signals`` names the barrier that is
+    signalled. Both are for traces and nominal timing.
     """
 
     kind: str
@@ -53,6 +55,8 @@ class AsyncOp:
     unit: str = ""
     queue: Hashable | None = None
     detail: str = ""
+    size: int = 0
+    signals: str = ""
     instr: Instr | None = None
     group: Group | None = None
     serial: int = 0

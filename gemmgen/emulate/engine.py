@@ -283,6 +283,8 @@ class Engine:
                 self.ready.append(other)
         self.machine.progress += 1
         if not warp.live:
+            if self.machine.hub.leave:
+                self.machine.hub.on_leave(group)
             cta.running -= 1
             threads_left(cta)
             if not cta.running:

@@ -22,6 +22,9 @@ class Listener:
     def on_exit(self, cta: Cta) -> None:
         """The last warp of a CTA has exited."""
 
+    def on_leave(self, group: Group) -> None:
+        """The last lanes of a warp have exited."""
+
     def on_issue(self, operation: AsyncOp) -> None:
         """Asynchronous work was handed in."""
 
@@ -61,6 +64,7 @@ class Hub:
 
         self.start = over("on_start")
         self.exit = over("on_exit")
+        self.leave = over("on_leave")
         self.issue = over("on_issue")
         self.complete = over("on_complete")
         self.flip = over("on_flip")
@@ -77,6 +81,10 @@ class Hub:
     def on_exit(self, cta: Cta) -> None:
         for x in self.exit:
             x.on_exit(cta)
+
+    def on_leave(self, group: Group) -> None:
+        for x in self.leave:
+            x.on_leave(group)
 
     def on_issue(self, operation: AsyncOp) -> None:
         for x in self.issue:

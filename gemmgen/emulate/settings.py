@@ -12,7 +12,8 @@ class Settings:
     ``timing``: ``lazy`` (asynchronous work completes only when no warp can run), ``eager`` (at
     issue), ``random``, ``pct`` (random priorities with ``pct_depth`` change points), ``starve``
     (work of the kinds in ``target`` completes last), ``delay`` (the CTA or warp in ``target``
-    runs last). ``target``: for ``starve`` a kind such as ``tma_load``; for ``delay`` a ``cta``
+    runs last), ``nominal`` (a plausible schedule, for pictures).
+    ``target``: for ``starve`` a kind such as ``tma_load``; for ``delay`` a ``cta``
     rank or ``cta.warp``; empty: drawn from the seed. ``sm_count``: SMs of the emulated device;
     as many clusters are resident as fit, at least one. ``max_instructions``: warp instructions
     until E218; 0 means no limit. ``quantum``: basic blocks that a warp runs before another is

@@ -4,13 +4,22 @@ by seed.
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from gemmgen.emulate.asyncops import AsyncOp
 from gemmgen.emulate.errors import EmulationError
-from gemmgen.emulate.machine import Group
+from gemmgen.emulate.machine import Group, Machine
 from gemmgen.emulate.settings import Settings
+
+
+@dataclass(slots=True)
+class Stamp:
+    """A point in emulated time, in steps; NaN until the policy knows it."""
+
+    time: float = math.nan
 
 
 def heads(pending: Sequence[AsyncOp]) -> list[AsyncOp]:
@@ -38,6 +47,14 @@ class Timing:
     def at_once(self, operation: AsyncOp, pending: Sequence[AsyncOp]) -> bool:
         """Whether an operation completes as it is submitted; ``pending`` includes it."""
         return False
+
+    def stamp(self, machine: Machine) -> Stamp:
+        """The emulated time of what happens now: warp instructions and completions so far."""
+        return Stamp(machine.instructions + machine.clock)
+
+    def began(self, group: Group) -> Stamp:
+        """When the slice that the group is in began, as far as the policy knows."""
+        return self.stamp(group.machine)
 
     def quantum(self) -> int:
         """Blocks until another warp is picked."""
@@ -82,12 +99,12 @@ class Pct(Timing):
     of Finding Bugs" (ASPLOS 2010).
     """
 
-    _HORIZON = 4000
+    _HORIZONS = (100, 400, 1600, 6400)  # choices among which the changes fall; one is drawn
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         self.rank: dict[object, float] = {}
-        points = range(1, self._HORIZON)
+        points = range(1, self.rng.choice(self._HORIZONS))
         self.drops = sorted(self.rng.sample(points, settings.pct_depth), reverse=True)
         self.steps = 0
         self.lowest = 0.0
@@ -120,7 +137,7 @@ class Pct(Timing):
 class Starve(Random):
     """Work of some kinds completes only when nothing else can happen; the rest is random."""
 
-    _KINDS = ("tma_load", "tma_store", "mma", "commit", "bulk_copy")
+    _KINDS = ("tma_load", "tma_store", "tma_write", "mma", "commit", "wgmma", "bulk_copy")
 
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
@@ -174,6 +191,10 @@ POLICIES: dict[str, type[Timing]] = {
 
 def timing(settings: Settings) -> Timing:
     """The policy that the settings name. Raises E217 for an unknown name."""
+    if settings.timing == "nominal":
+        from gemmgen.emulate.nominal import Nominal
+
+        return Nominal(settings)
     found = POLICIES.get(settings.timing)
     if found is None:
         raise EmulationError(

@@ -92,9 +92,9 @@ def _to_shared(d: Decoder) -> Run:
             signals = signals_of(g.cta, owner, lane_of(barrier(g), lane), ranks, False)
             work = partial(_land, g.cta, (start, offset, length), from_global, signals)
             detail = f"{length} bytes to shared offset {offset:#x}"
-            g.machine.submit(
-                AsyncOp("bulk_copy", g.cta, work, unit="tma", detail=detail, instr=d.instr, group=g)
-            )
+            operation = AsyncOp("bulk_copy", g.cta, work, "tma", None, detail, length)
+            operation.instr, operation.group = d.instr, g
+            g.machine.submit(operation)
 
     return run
 

@@ -122,6 +122,7 @@ def _issue(d: Decoder, g: Group, lane: int, issued: Mma) -> None:
     work = partial(_complete, issued)
     queue = _queue(issued.ctas)
     operation = AsyncOp("mma", g.cta, work, "mma", queue, str(issued), instr=d.instr, group=g)
+    operation.size = issued.shape.m * issued.shape.n * K_BYTES // len(issued.ctas)
     g.warp.ext.setdefault(_LAST_MMA, {})[lane] = operation
     g.machine.submit(operation)
 
@@ -152,9 +153,9 @@ def _complete(issued: Mma) -> None:
     shape = issued.shape
     for cta in issued.ctas:
         alive(cta)
-    b = read_operands(issued.ctas, decode_tcgen05(issued.b), "B", shape, issued.group)
     if _put_off(issued):
         return
+    b = read_operands(issued.ctas, decode_tcgen05(issued.b), "B", shape, issued.group)
     if issued.a_in_tmem:
         a = [_a_from_tmem(cta, issued) for cta in issued.ctas]
     else:
@@ -172,7 +173,6 @@ def _complete(issued: Mma) -> None:
         memory.pending[columns] -= 1
 
 
-def _check_accumulator(cta: Cta, issued: Mma) -> None:
 def _put_off(issued: Mma) -> bool:
     """Take the operands of a plain MMA and put its arithmetic off (`tensor/deferred.py`)."""
     shape = issued.shape
@@ -194,6 +194,7 @@ def _put_off(issued: Mma) -> bool:
     return True
 
 
+def _check_accumulator(cta: Cta, issued: Mma) -> None:
     columns = issued.columns
     memory = tensor_memory(cta)
     width = columns.stop - columns.start
@@ -234,9 +235,9 @@ def commit(d: Decoder) -> Run:
             queue = _queue(_participants(g.cta, group)) if ordered else None
             detail = ", ".join(t.barrier(offset).label for t, offset in targets)
             work = partial(_arrive, targets)
-            g.machine.submit(
-                AsyncOp("commit", g.cta, work, "mma", queue, detail, instr=d.instr, group=g)
-            )
+            commit = AsyncOp("commit", g.cta, work, "mma", queue, detail, instr=d.instr, group=g)
+            commit.signals = targets[0][0].barrier(targets[0][1]).label
+            g.machine.submit(commit)
 
     return run
 

@@ -84,12 +84,11 @@ def _load(d: Decoder) -> Run:
             box = boxes.make_box(g.cta, lane_of(map_address(g), lane), at, offset)
             ranks = None if mask is None else lane_of(mask(g), lane)
             signals = signals_of(g.cta, owner, lane_of(barrier(g), lane), ranks, paired)
-            work = partial(_complete_load, g.cta, box, signals)
-            g.machine.submit(
-                AsyncOp(
-                    "tma_load", g.cta, work, unit="tma", detail=str(box), instr=d.instr, group=g
-                )
-            )
+            operation = AsyncOp("tma_load", g.cta, partial(_complete_load, g.cta, box, signals))
+            operation.unit, operation.detail, operation.size = "tma", str(box), box.size
+            operation.signals = signals[0][1].barrier(signals[0][2]).label
+            operation.instr, operation.group = d.instr, g
+            g.machine.submit(operation)
 
     return run
 
@@ -175,11 +174,13 @@ def _submit_store(d: Decoder, g: Group, asked: tuple[int, ...], reduction: str) 
         data = boxes.read_shared(cta, box)
         work = partial(boxes.write_global, cta.machine, box, data, reduction)
         writing = AsyncOp("tma_write", cta, work, "tma", detail=detail, instr=d.instr, group=g)
+        writing.size = box.size
         transfer.writing = writing
         cta.machine.submit(writing)
 
     kind = "tma_reduce" if reduction else "tma_store"
     reading = AsyncOp(kind, cta, read, "tma", detail=detail, instr=d.instr, group=g)
+    reading.size = box.size
     transfer = Transfer(reading)
     cta.machine.submit(reading)
     return transfer
