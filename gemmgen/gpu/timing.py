@@ -33,7 +33,7 @@ class Plan:
 
     rounds: int = 9
     slice_ms: float = 10.0
-    warm_ms: float = 500.0
+    warm_ms: float = 2000.0
     graph_below_us: float = 100.0
     seed: int = 0
 

@@ -220,7 +220,8 @@ def _error(kernel: GpuKernel, inputs: _Inputs) -> float:
 def _noise(samples: dict[str, Samples]) -> float:
     """The A/A difference of the two cuBLAS columns, or the larger of their spreads."""
     first, second = samples[BASELINE], samples[AGAIN]
-    difference = abs(first.median - second.median) / first.median
+    pair = sorted((first.median, second.median))
+    difference = pair[1] / pair[0] - 1.0
     return max(difference, first.spread, second.spread)
 
 

@@ -49,7 +49,7 @@ def _work(path: Path, options: Options, events: Any) -> None:
 def _follow(
     path: Path, process: Any, events: Any, start_limit: float, case_limit: float
 ) -> Iterator[Event | TestRecord]:
-    limit, last = start_limit, "before its first case"
+    limit, last = start_limit, "in its first case"
     while True:
         try:
             event = _next(process, events, limit)
