@@ -109,6 +109,7 @@ class Ring(StrEnum):
 
     AB = "ab"
     ACC = "acc"
+    CONSUMER = "consumer"
     SINGLE = "single"
 
 
@@ -119,6 +120,7 @@ class ArriveHow(StrEnum):
     COMMIT = "commit"
     THREAD = "thread"
     THREADS = "threads"
+    WARPS = "warps"
 
 
 class ArriveTo(StrEnum):

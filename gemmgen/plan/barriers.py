@@ -12,7 +12,7 @@ from gemmgen.plan.memory import SmemMap, ring_code, ring_depth
 from gemmgen.plan.roles import declared, is_persistent
 from gemmgen.plan.values import Sum, grouped
 from gemmgen.spec.model import Arrive, Barrier, Spec
-from gemmgen.terms import ArriveHow, ArriveTo, KExtent, Ring, Role
+from gemmgen.terms import ArriveHow, ArriveTo, KExtent, MainloopKind, Ring, Role
 
 
 class Purpose(StrEnum):
@@ -23,6 +23,7 @@ class Purpose(StrEnum):
     ACC_FULL = "acc_full"
     ACC_EMPTY = "acc_empty"
     MMA_DONE = "mma_done"
+    MMA_TURN = "mma_turn"
 
 
 class Unit(StrEnum):
@@ -138,9 +139,8 @@ def purpose_of(barrier: Barrier) -> Purpose | None:
     """What `barrier` hands over.
 
     A producer's arrival that mma waits for fills a stage; mma's arrival frees it for the producer,
-    or, where the
-    barrier has a single slot, says that all MMAs so far are done; mma and epilogue hand an
-    accumulator over.
+    or, where the barrier has a single slot, says that all MMAs so far are done; mma and epilogue
+    hand an accumulator over; mma hands the tensor core from one consumer to the next.
     """
     by = {arrive.by for arrive in barrier.arrive}
     to = set(barrier.wait)
@@ -149,6 +149,7 @@ def purpose_of(barrier: Barrier) -> Purpose | None:
         (Role.MMA, Role.PRODUCER): Purpose.AB_EMPTY,
         (Role.MMA, Role.EPILOGUE): Purpose.ACC_FULL,
         (Role.EPILOGUE, Role.MMA): Purpose.ACC_EMPTY,
+        (Role.MMA, Role.MMA): Purpose.MMA_TURN,
     }
     if len(by) != 1 or len(to) != 1:
         return None
@@ -165,6 +166,8 @@ def _count(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
         if arrive.to is ArriveTo.SHARERS and spec.load.multicast:
             return _sharers(spec, g, issuers)
         return Sum(issuers, "1 from each consumer" if issuers > 1 else "1")
+    if arrive.how is ArriveHow.WARPS:
+        return _warps_arriving(barrier, arrive, spec, g)
     ctas = g.cta_group if arrive.to is ArriveTo.LEADER and g.is_pair else 1
     if arrive.how is ArriveHow.THREADS:
         threads = -(-32 * len(_warps(spec, arrive.by)) // g.consumers)
@@ -173,6 +176,21 @@ def _count(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
     if arrive.how is ArriveHow.THREAD and ctas > 1:
         return Sum(ctas, "1 from each CTA of the pair")
     return Sum(1, "1")
+
+
+def _warps_arriving(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
+    """One arrival from each warp of a consumer, of all consumers that read a stage, of all CTAs."""
+    each = -(-len(_warps(spec, arrive.by)) // g.consumers)
+    if barrier.ring is Ring.CONSUMER:
+        return Sum(each, f"{each} warps of the other consumer")
+    readers = 1 if spec.mainloop.kind is MainloopKind.PINGPONG else g.consumers
+    ctas = _sharers(spec, g, 1) if arrive.to is ArriveTo.SHARERS else Sum(1, "1")
+    factors = [str(each), "CONSUMERS" * (readers > 1)]
+    if ctas.value > 1:
+        factors.append(f"({ctas.text})" if " " in ctas.text else ctas.text)
+    code = " * ".join(factor for factor in factors if factor)
+    text = f"{each} warps" if code == str(each) else code
+    return Sum(each * readers * ctas.value, text)
 
 
 def _warps(spec: Spec, role: Role) -> tuple[int, ...]:
@@ -212,7 +230,8 @@ def _arrives(barrier: Barrier, spec: Spec, g: Geometry) -> tuple[ArrivePlan, ...
 
 
 def _wait(barrier: Barrier, role: Role, unit: Unit, spec: Spec, g: Geometry) -> WaitPlan:
-    walked = ring_depth(spec, barrier.ring) // (g.consumers if barrier.ring is Ring.ACC else 1)
+    of_consumer = barrier.ring in (Ring.ACC, Ring.CONSUMER)
+    walked = ring_depth(spec, barrier.ring) // (g.consumers if of_consumer else 1)
     persistent = is_persistent(spec)
     once = not persistent and (unit is Unit.TILE or spec.problem.k_extent is KExtent.ONE_STEP)
     flips = Flip.NEVER if once else Flip.ON_WRAP if walked > 1 else Flip.EACH_USE
@@ -223,6 +242,8 @@ def _wait(barrier: Barrier, role: Role, unit: Unit, spec: Spec, g: Geometry) -> 
         Flip.ON_WRAP: "flips when the slot index wraps",
     }[flips]
     begins = "phase 1, which passes on a fresh barrier" if first else "phase 0"
+    if barrier.ring is Ring.CONSUMER and first:
+        begins = "phase 1, which passes on a fresh barrier, of the first consumer; 0 of the others"
     carried = persistent and flips is not Flip.NEVER
     text = f"{begins}; {rule}" + ("; carried across tiles" if carried else "")
     return WaitPlan(role, first, flips, carried, role is Role.MMA and g.is_pair, text)
@@ -252,6 +273,7 @@ def _who(barrier: Barrier, arrives: tuple[ArrivePlan, ...], g: Geometry) -> str:
         ArriveHow.COMMIT: "{by}: tcgen05.commit",
         ArriveHow.THREAD: "{by}: one thread",
         ArriveHow.THREADS: "{by}: every thread",
+        ArriveHow.WARPS: "{by}: each warp",
     }
     reach = {
         ArriveTo.SELF: "",
@@ -259,6 +281,10 @@ def _who(barrier: Barrier, arrives: tuple[ArrivePlan, ...], g: Geometry) -> str:
         ArriveTo.PAIR: " to both CTAs" if g.is_pair else "",
         ArriveTo.SHARERS: " to its row and column",
     }
+    if g.cluster_size == 2:
+        reach[ArriveTo.SHARERS] = ", at both CTAs"
+    if barrier.ring is Ring.CONSUMER:
+        reach[ArriveTo.SELF] = " of the other consumer"
     parts = [words[a.how].format(by=a.by.value) + reach[a.to] for a in arrives]
     return "; ".join(parts)
 
@@ -271,7 +297,8 @@ def plan_barriers(
     for barrier in spec.barriers:
         purpose = purpose_of(barrier)
         of_acc = purpose in (Purpose.ACC_FULL, Purpose.ACC_EMPTY)
-        unit = Unit.TILE if of_acc or barrier.ring is Ring.ACC else Unit.K_TILE
+        of_tile = of_acc or barrier.ring in (Ring.ACC, Ring.CONSUMER)
+        unit = Unit.TILE if of_tile else Unit.K_TILE
         arrives = _arrives(barrier, spec, g)
         arrivals = _total(arrives)
         tx_bytes, tx_code = _tx(barrier, copies, g)

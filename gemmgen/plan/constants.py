@@ -13,7 +13,7 @@ from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.roles import RolePlan, role_constants
 from gemmgen.plan.values import Constant, ConstantLine, grouped, line, literal
 from gemmgen.spec.model import Spec
-from gemmgen.terms import KExtent, LoadKind, MainloopKind, Ring
+from gemmgen.terms import KExtent, LoadKind, MainloopKind, MmaKind, Ring
 
 
 def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
@@ -24,7 +24,8 @@ def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
     what = f"one {spec.mma.kind.value}.mma" if spec.mma.kind == "tcgen05" else "one wgmma"
     yield ConstantLine(mma, what + (" of the CTA pair" if g.is_pair else ""))
     if g.k_blocks > 1:
-        note = f"{g.tile_k} / {g.mma_k} = {g.k_blocks} MMAs a k_tile"
+        steps = "steps" if spec.mma.kind is MmaKind.WGMMA else "MMAs"
+        note = f"{g.tile_k} / {g.mma_k} = {g.k_blocks} {steps} a k_tile"
         yield line(Constant("K_BLOCKS", g.k_blocks, "TILE_K // MMA_K", note))
 
 
@@ -34,7 +35,10 @@ def _cluster(
     if g.cluster_size == 1:
         return
     pair = (literal("CLUSTER_M", g.cluster_m), literal("CLUSTER_N", g.cluster_n))
-    yield ConstantLine(pair, "rank of a CTA: cta_m + CLUSTER_M x cta_n")
+    place = (
+        "CTAs that share an operand" if g.is_line else "rank of a CTA: cta_m + CLUSTER_M x cta_n"
+    )
+    yield ConstantLine(pair, place)
     rules = [copy.mask for copy in copies] + [
         arrive.mask for barrier in barriers for arrive in barrier.arrives
     ]
@@ -45,14 +49,16 @@ def _cluster(
     yield from (line(constant) for constant in found.values())
 
 
-def _operands(g: Geometry) -> Iterator[ConstantLine]:
+def _operands(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
     if g.is_pair:
         note = f"{g.tile_n} / 2 = {g.b_rows}: each CTA of the pair stages half of B"
         yield line(Constant("B_ROWS", g.b_rows, "TILE_N // 2", note))
     if g.consumers > 1:
-        yield line(
-            literal("CONSUMERS", g.consumers, "mma warps: each has its rows of A, all share B")
-        )
+        who = "mma warpgroups" if spec.mma.kind is MmaKind.WGMMA else "mma warps"
+        alone = spec.mainloop.kind is MainloopKind.PINGPONG
+        each = "each computes tiles of its own" if alone else "each has its rows of A, all share B"
+        yield line(literal("CONSUMERS", g.consumers, f"{who}: {each}"))
+    if g.acc_rows != g.tile_m:
         note = f"{g.tile_m} / {g.consumers} = {g.acc_rows}: what one consumer has of a CTA's tile"
         yield line(Constant("ACC_ROWS", g.acc_rows, "TILE_M // CONSUMERS", note))
 
@@ -84,9 +90,9 @@ def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[Const
 
 
 def _numbers(code: str, g: Geometry) -> str:
-    """`code` with the cluster's extents in place of their names."""
+    """`code` with the cluster's extents and the consumers in place of their names."""
     text = code.replace("CLUSTER_M", str(g.cluster_m)).replace("CLUSTER_N", str(g.cluster_n))
-    return text.replace("*", "x").replace("//", "/")
+    return text.replace("CONSUMERS", str(g.consumers)).replace("*", "x").replace("//", "/")
 
 
 def _arrivals(g: Geometry, barriers: tuple[BarrierPlan, ...]) -> Iterator[ConstantLine]:
@@ -106,7 +112,8 @@ def _output(output: OutputPlan | None, size: int) -> Iterator[ConstantLine]:
     if output.boxes > 1:
         note = f"values in the {output.swizzle.span_bytes} bytes that the swizzle of D permutes"
         yield line(literal("D_SPAN", output.span, note))
-    yield line(literal("D_STAGES", output.stages, "chunks of D staged in shared memory"))
+    each = "" if output.buffers == output.stages else " for each consumer"
+    yield line(literal("D_STAGES", output.stages, f"chunks of D staged in shared memory{each}"))
     note = f"{output.bytes.text} = {grouped(output.bytes.value)}"
     yield line(
         Constant("D_BYTES", output.bytes.value, f"{output.rows_code} * EPI_N * {size}", note)
@@ -121,7 +128,15 @@ def _accumulator(
     output: OutputPlan | None,
 ) -> Iterator[ConstantLine]:
     columns, chunks = epilogue.columns, epilogue.chunks
-    yield line(literal("EPI_N", columns, "accumulator columns that a thread reads at a time"))
+    what = "accumulator columns that a thread reads at a time"
+    if tmem is None:
+        if output is None:
+            return  # all registers are stored at once
+        note = f"{g.acc_rows} / {g.mma_m} = {g.m_blocks}: instructions along M a step"
+        rows = output.rows_code
+        yield line(Constant("M_BLOCKS", g.m_blocks, f"{rows} // MMA_M", note))
+        what = "columns of D that leave at a time"
+    yield line(literal("EPI_N", columns, what))
     note = f"{g.tile_n} / {columns} = {chunks}"
     yield line(Constant("EPI_CHUNKS", chunks, "TILE_N // EPI_N", note))
     yield from _output(output, spec.problem.d.dtype.nbytes)
@@ -152,15 +167,18 @@ def plan_constants(
     output: OutputPlan | None,
 ) -> tuple[ConstantLine, ...]:
     """Every module constant, in an order in which each one's code uses only earlier ones."""
-    out = [*_tile(spec, g), *_cluster(g, copies, barriers), *_operands(g)]
+    out = [*_tile(spec, g), *_cluster(g, copies, barriers), *_operands(spec, g)]
     out += [*_stages(spec, g, copies), *_arrivals(g, barriers)]
     out += _accumulator(spec, g, tmem, epilogue, output)
     out += (line(constant) for constant in role_constants(spec, roles, threads))
     named = epilogue.named_barrier
     if named is not None:
-        each = ", one a warpgroup" if named.count > 1 else ""
+        each = "; one a warpgroup" if named.count > 1 else ""
         out.append(line(literal(named.name, named.number, named.what + each)))
     if spec.scheduler.group_m is not None:
         note = "rows of tiles that are walked before the next column: they share B in L2"
         out.append(line(literal("GROUP_M", spec.scheduler.group_m, note)))
+    if spec.scheduler.group_n is not None:
+        note = "columns of tiles that are walked before the next row: they share A in L2"
+        out.append(line(literal("GROUP_N", spec.scheduler.group_n, note)))
     return tuple(out)

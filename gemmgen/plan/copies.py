@@ -24,8 +24,8 @@ class Copy:
         stage_elements, stage_bytes: size of one stage's buffer.
         slices, slices_code: CTAs that load a slice each and share it; 1 without multicast.
         slice_rows: rows that this CTA loads.
-        slice_index: which slice a CTA loads, as an expression over ``cta_m`` and ``cta_n``;
-            empty without multicast.
+        slice_index: which slice a CTA loads, as an expression over ``cta_m`` and ``cta_n``, or over
+            ``cta_rank`` where the cluster is a line; empty without multicast.
         box: elements of one bulk tensor copy, innermost mode first.
         boxes: bulk tensor copies that bring one slice.
         issued_bytes: bytes that this CTA's copies write into each destination.
@@ -67,6 +67,12 @@ def _box(spec: Spec, dtype: Dtype, rows: int) -> tuple[tuple[int, ...], int]:
     return (width, height), -(-spec.tile.k // width) * -(-rows // height)
 
 
+def _slice_index(g: Geometry, is_a: bool) -> str:
+    if g.is_line:
+        return "cta_rank"
+    return "cta_n" if is_a else "cta_m // 2" if g.is_pair else "cta_m"
+
+
 def _plan_copy(spec: Spec, g: Geometry, operand: Operand) -> Copy:
     is_a = operand is Operand.A
     dtype = spec.problem.a.dtype if is_a else spec.problem.b.dtype
@@ -92,7 +98,7 @@ def _plan_copy(spec: Spec, g: Geometry, operand: Operand) -> Copy:
         slices=slices,
         slices_code=f"({across})" if " " in across else across,
         slice_rows=slice_rows,
-        slice_index=("cta_n" if is_a else "cta_m // 2" if g.is_pair else "cta_m") if shared else "",
+        slice_index=_slice_index(g, is_a) if shared else "",
         box=box,
         boxes=boxes,
         issued_bytes=slice_rows * g.tile_k * dtype.nbytes,

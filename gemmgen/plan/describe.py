@@ -47,6 +47,8 @@ def _geometry(plan: Plan) -> Section:
 
 def _grouped_by(plan: Plan) -> str:
     group = plan.walk.group_m
+    if plan.walk.group_n:
+        return f", {counted(plan.walk.group_n, 'column')} of tiles before the next row"
     return f", {counted(group, 'row')} of tiles before the next column" if group else ""
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gemmgen.plan.barriers import BarrierPlan, Purpose
 from gemmgen.plan.geometry import Geometry
-from gemmgen.plan.roles import is_persistent, is_specialized
+from gemmgen.plan.roles import in_registers, is_persistent, is_specialized
 from gemmgen.plan.values import Sum
 from gemmgen.spec.model import Spec
 from gemmgen.terms import ArriveHow, Dtype, EpilogueKind, Role
@@ -73,6 +73,15 @@ def _registers(chunks: int, columns: int, held: bool, d_registers: int) -> Sum:
     return Sum(total, f"{text} + {kept} x {d_registers} output" if kept else text)
 
 
+def _accumulator(spec: Spec, g: Geometry) -> Sum:
+    """Registers a thread for an accumulator of a warpgroup, and the tile before it if deferred."""
+    held = -(-g.acc_rows * g.tile_n // 128)
+    text = f"{g.acc_rows} x {g.tile_n} / 128 accumulator"
+    if not spec.epilogue.deferred:
+        return Sum(held, text)
+    return Sum(held + held // 2, f"{text} + {held // 2} output")
+
+
 def plan_epilogue(
     spec: Spec, g: Geometry, barriers: tuple[BarrierPlan, ...], threads: int, cta_threads: int
 ) -> EpiloguePlan:
@@ -86,10 +95,11 @@ def plan_epilogue(
         for barrier in barriers
     )
     stores = spec.epilogue.kind is EpilogueKind.TMA_STORE
-    held = is_persistent(spec) and not stores and is_specialized(spec)
+    wgmma = in_registers(spec)
+    held = is_persistent(spec) and not stores and is_specialized(spec) and not wgmma
     what = "every epilogue warp has read the accumulator slot"
     if stores:
-        what = "a warpgroup has filled its chunk of D, or may fill it"
+        what = "before and after a chunk of D is filled"
     group = -(-threads // g.consumers)
     named = NamedBarrier("EPILOGUE_BARRIER", 1, g.consumers, group, what)
     return EpiloguePlan(
@@ -101,6 +111,8 @@ def plan_epilogue(
         store_bytes=16,
         held=held,
         group_threads=group,
-        registers=_registers(chunks, columns, held, -(-columns * dtype.nbytes // 4)),
+        registers=_accumulator(spec, g)
+        if wgmma
+        else _registers(chunks, columns, held, -(-columns * dtype.nbytes // 4)),
         named_barrier=named if (releases or stores) and group < cta_threads else None,
     )

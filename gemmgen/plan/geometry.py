@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gemmgen.spec.model import Spec
+from gemmgen.terms import MainloopKind, MmaKind
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,10 @@ class Geometry:
         pair_m: rows of the output tile of a CTA group: ``tile_m * cta_group``.
         cluster_m, cluster_n: CTAs of a cluster along M and N.
         a_rows, b_rows: rows of A and of B that one CTA stages in a k_tile. A CTA pair halves B.
-        consumers: mma warps of a CTA group; each multiplies its share of A with the same B.
+        consumers: mma warps of a CTA group, or warpgroups with wgmma; each multiplies its share of
+            A with the same B, or in a ping-pong mainloop tiles of its own.
         acc_rows: rows of D that one CTA has in one accumulator.
+        m_blocks: instructions along M that one consumer issues in a k_block.
         k_blocks: MMA steps in a k_tile.
         m_steps, n_steps: instructions that cover the tile of a CTA group along M and N.
     """
@@ -38,6 +41,7 @@ class Geometry:
     b_rows: int
     consumers: int
     acc_rows: int
+    m_blocks: int
     k_blocks: int
     m_steps: int
     n_steps: int
@@ -46,6 +50,11 @@ class Geometry:
     def cluster_size(self) -> int:
         """CTAs of a cluster."""
         return self.cluster_m * self.cluster_n
+
+    @property
+    def is_line(self) -> bool:
+        """Whether the cluster is one row or column of CTAs without pairs: its rank is its place."""
+        return self.cluster_size > 1 and 1 in (self.cluster_m, self.cluster_n) and not self.is_pair
 
     @property
     def is_pair(self) -> bool:
@@ -71,11 +80,22 @@ class Geometry:
         return rank - rank % self.cta_group
 
 
+def consumer_count(spec: Spec) -> int:
+    """Consumers of a CTA group: mma warps, or warpgroups with wgmma; at least 1.
+
+    Source: PTX ISA, wgmma.mma_async: the four warps of a warpgroup execute it together.
+    """
+    warps = len(spec.roles.mma.warps)
+    return max(1, -(-warps // 4) if spec.mma.kind is MmaKind.WGMMA else warps)
+
+
 def plan_geometry(spec: Spec) -> Geometry:
     """Geometry of `spec`; extents that do not divide are rounded up and reported by the checker."""
     tile, mma = spec.tile, spec.mma
     pair_m = tile.m * mma.cta_group
-    consumers = max(1, len(spec.roles.mma.warps))
+    consumers = consumer_count(spec)
+    sharing = 1 if spec.mainloop.kind is MainloopKind.PINGPONG else consumers
+    acc_rows = -(-tile.m // sharing)
     return Geometry(
         tile_m=tile.m,
         tile_n=tile.n,
@@ -90,7 +110,8 @@ def plan_geometry(spec: Spec) -> Geometry:
         a_rows=tile.m,
         b_rows=-(-tile.n // mma.cta_group),
         consumers=consumers,
-        acc_rows=-(-tile.m // consumers),
+        acc_rows=acc_rows,
+        m_blocks=-(-acc_rows * mma.cta_group // mma.m),
         k_blocks=-(-tile.k // mma.k),
         m_steps=-(-pair_m // mma.m),
         n_steps=-(-tile.n // mma.n),

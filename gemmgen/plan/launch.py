@@ -7,10 +7,10 @@ from enum import StrEnum
 
 from gemmgen.arch import ArchFacts
 from gemmgen.plan.geometry import Geometry
-from gemmgen.plan.roles import is_persistent
+from gemmgen.plan.roles import declared, in_registers, is_persistent
 from gemmgen.plan.values import Sum
 from gemmgen.spec.model import Spec
-from gemmgen.terms import KExtent, LoadKind, SchedulerKind
+from gemmgen.terms import EpilogueKind, KExtent, LoadKind, SchedulerKind
 
 
 class GridKind(StrEnum):
@@ -32,6 +32,8 @@ class LaunchPlan:
         threads: of a CTA.
         cluster: CTAs along x, y and z; (1, 1, 1) launches without the attribute.
         smem_bytes: dynamic shared memory.
+        min_blocks: CTAs an SM that the kernel promises to ptxas, which ignores setmaxnreg without;
+            None where registers stay.
         parameters: of the host function, after ``a, b, d``.
     """
 
@@ -40,6 +42,7 @@ class LaunchPlan:
     threads: int
     cluster: tuple[int, int, int]
     smem_bytes: int
+    min_blocks: int | None
     parameters: tuple[str, ...]
 
 
@@ -49,6 +52,8 @@ class ProblemRules:
 
     Attributes:
         m_multiple, n_multiple: what M and N are multiples of, with the arithmetic.
+        ragged: tiles may hang over the edges of D, where TMA clips its stores.
+        k_min: smallest K.
         k_multiple: what K is a multiple of: 16 bytes, for the tensor map's strides; a whole k_tile
             where plain loads fill nothing with zeros.
         m_exact, n_exact, k_exact: the only M, N or K that there is, or None.
@@ -59,6 +64,8 @@ class ProblemRules:
 
     m_multiple: Sum
     n_multiple: Sum
+    ragged: bool
+    k_min: int
     k_multiple: int
     m_exact: int | None
     n_exact: int | None
@@ -66,6 +73,19 @@ class ProblemRules:
     stride_multiple: int
     n_tiles_max: int | None
     extent_max: int
+
+
+def is_ragged(spec: Spec) -> bool:
+    """Whether tiles may hang over the edges of D: TMA reads zeros there and clips its stores.
+
+    So far the kernels for wgmma do.
+    """
+    return spec.epilogue.kind is EpilogueKind.TMA_STORE and in_registers(spec)
+
+
+def _ceiling(extent: str, tile: str, cluster: str, ctas: int) -> str:
+    step = f"{tile} * {cluster}" if ctas > 1 else tile
+    return f"cute.ceil_div({extent}, {step})"
 
 
 def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> LaunchPlan:
@@ -76,7 +96,16 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
     rows, columns = ("m // TILE_M", "n // TILE_N")
     if g.cluster_size > 1:
         rows, columns = "m // (TILE_M * CLUSTER_M)", "n // (TILE_N * CLUSTER_N)"
-    clusters = f"cutlass.min(({rows}) * ({columns}), max_active_clusters)"
+    if is_ragged(spec):
+        rows = _ceiling("m", "TILE_M", "CLUSTER_M", g.cluster_m)
+        columns = _ceiling("n", "TILE_N", "CLUSTER_N", g.cluster_n)
+        whole = (rows, "CLUSTER_M"), (columns, "CLUSTER_N")
+        extents = zip(whole, (g.cluster_m, g.cluster_n), strict=True)
+        m_tiles, n_tiles = (f"{c} * {n}" if size > 1 else c for (c, n), size in extents)
+        tiles = (m_tiles, n_tiles, "1")
+    else:
+        rows, columns = f"({rows})", f"({columns})"
+    clusters = f"cutlass.min({rows} * {columns}, max_active_clusters)"
     resident = ("CLUSTER_M", "CLUSTER_N", clusters) if g.cluster_size > 1 else ("1", "1", clusters)
     return LaunchPlan(
         grid=GridKind.PERSISTENT if persistent else GridKind.SINGLE if single else GridKind.TILES,
@@ -84,6 +113,7 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
         threads=threads,
         cluster=(g.cluster_m, g.cluster_n, 1),
         smem_bytes=smem_bytes,
+        min_blocks=1 if any(role.registers for _, role in declared(spec)) else None,
         parameters=("max_active_clusters", "stream") if persistent else ("stream",),
     )
 
@@ -94,10 +124,15 @@ def plan_problem(spec: Spec, arch: ArchFacts, g: Geometry) -> ProblemRules:
     step = arch.tma.stride_bytes_multiple // nbytes
     one_step = spec.problem.k_extent is KExtent.ONE_STEP
     single = spec.scheduler.kind is SchedulerKind.SINGLE
-    whole = spec.load.kind is LoadKind.COOPERATIVE
+    whole, ragged = spec.load.kind is LoadKind.COOPERATIVE, is_ragged(spec)
+    m_multiple = _multiple(g.tile_m, g.cluster_m, "TILE_M", "CLUSTER_M")
+    n_multiple = _multiple(g.tile_n, g.cluster_n, "TILE_N", "CLUSTER_N")
+    under = spec.epilogue.chunks if spec.epilogue.deferred else 1
     return ProblemRules(
-        m_multiple=_multiple(g.tile_m, g.cluster_m, "TILE_M", "CLUSTER_M"),
-        n_multiple=_multiple(g.tile_n, g.cluster_n, "TILE_N", "CLUSTER_N"),
+        m_multiple=Sum(1, "1") if ragged else m_multiple,
+        n_multiple=Sum(step, str(step)) if ragged else n_multiple,
+        ragged=ragged,
+        k_min=(under - 1) * g.tile_k + 1,
         k_multiple=g.tile_k if whole else step,
         m_exact=g.cluster_tile_m if single else None,
         n_exact=g.cluster_tile_n if single else None,

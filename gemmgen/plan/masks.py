@@ -74,7 +74,7 @@ def multicast_mask(g: Geometry, operand: Operand) -> MaskRule:
         row = _row_constant(g)
         return MaskRule(
             name="a_mask",
-            code="A_MASK << cta_m",
+            code="A_MASK" if g.is_line else "A_MASK << cta_m",
             by_rank=_by_rank(g, _same_row(g)),
             text="the CTAs of its row, which multiply the same rows of A",
             constants=(row,),
@@ -83,7 +83,7 @@ def multicast_mask(g: Geometry, operand: Operand) -> MaskRule:
     shift = "(CLUSTER_M * cta_n + cta_m % 2)" if g.is_pair else "CLUSTER_M * cta_n"
     return MaskRule(
         name="b_mask",
-        code=f"B_MASK << {shift}",
+        code="B_MASK" if g.is_line else f"B_MASK << {shift}",
         by_rank=_by_rank(g, _same_column(g)),
         text="the CTAs of its column, which multiply the same rows of B",
         constants=(column,),

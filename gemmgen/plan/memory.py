@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from gemmgen.arch import ArchFacts
 from gemmgen.plan.copies import Copy, stage_bytes
-from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.geometry import Geometry, consumer_count
 from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.values import Sum, align_up, grouped, power_of_two
 from gemmgen.spec.model import Spec
@@ -110,19 +110,25 @@ class TmemMap:
 
 def ring_depth(spec: Spec, ring: Ring) -> int:
     """Slots of `ring`."""
-    pipeline = spec.pipeline
-    accumulators = pipeline.acc_stages * max(1, len(spec.roles.mma.warps))
-    depths = {Ring.AB: pipeline.ab_stages, Ring.ACC: accumulators, Ring.SINGLE: 1}
+    pipeline, consumers = spec.pipeline, consumer_count(spec)
+    depths = {
+        Ring.AB: pipeline.ab_stages,
+        Ring.ACC: pipeline.acc_stages * consumers,
+        Ring.CONSUMER: consumers,
+        Ring.SINGLE: 1,
+    }
     return depths[ring]
 
 
 def ring_code(spec: Spec, ring: Ring) -> str:
     """The constants that hold the depth of `ring`."""
-    consumers, stages = len(spec.roles.mma.warps), spec.pipeline.acc_stages
+    consumers, stages = consumer_count(spec), spec.pipeline.acc_stages
     accumulators = "CONSUMERS" if consumers > 1 else "ACC_STAGES"
     if consumers > 1 and stages > 1:
         accumulators = "CONSUMERS * ACC_STAGES"
-    return {Ring.AB: "AB_STAGES", Ring.ACC: accumulators, Ring.SINGLE: "1"}[ring]
+    each = "CONSUMERS" if consumers > 1 else "1"
+    codes = {Ring.AB: "AB_STAGES", Ring.ACC: accumulators, Ring.CONSUMER: each, Ring.SINGLE: "1"}
+    return codes[ring]
 
 
 def _head_fields(spec: Spec, arch: ArchFacts) -> list[SmemField]:

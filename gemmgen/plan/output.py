@@ -59,7 +59,7 @@ def plan_output(spec: Spec, g: Geometry) -> OutputPlan | None:
         buffers=stages * g.consumers,
         buffers_code="D_STAGES" if g.consumers == 1 else "CONSUMERS * D_STAGES",
         rows=g.acc_rows,
-        rows_code="TILE_M" if g.consumers == 1 else "ACC_ROWS",
+        rows_code="TILE_M" if g.acc_rows == g.tile_m else "ACC_ROWS",
         columns=columns,
         swizzle=swizzle,
         span=span,

@@ -8,7 +8,7 @@ from gemmgen.arch import ArchFacts
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.values import Constant, literal
 from gemmgen.spec.model import RoleWarps, Spec
-from gemmgen.terms import MainloopKind, Role, SchedulerKind
+from gemmgen.terms import MainloopKind, MmaKind, Role, SchedulerKind
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,15 @@ def concurrent_pairs(spec: Spec) -> tuple[frozenset[Role], ...]:
     """Pairs of roles that run at the same time.
 
     A serial or prefetch mainloop is one sequence of loads and MMAs. The epilogue of a kernel that
-    computes one
-    tile a CTA follows the mainloop; a persistent, warp-specialized kernel overlaps it with the
-    next tile.
+    computes one tile a CTA follows the mainloop; a persistent, warp-specialized kernel overlaps it
+    with the next tile, unless the accumulator is in the registers of the mma warps (wgmma).
     """
     pairs: list[frozenset[Role]] = []
     if is_specialized(spec):
         pairs.append(frozenset((Role.PRODUCER, Role.MMA)))
-    if is_specialized(spec) and is_persistent(spec):
+    if is_specialized(spec) and in_registers(spec):
+        pairs.append(frozenset((Role.PRODUCER, Role.EPILOGUE)))
+    elif is_specialized(spec) and is_persistent(spec):
         pairs.append(frozenset((Role.PRODUCER, Role.EPILOGUE)))
         pairs.append(frozenset((Role.MMA, Role.EPILOGUE)))
     return tuple(pairs)
@@ -67,6 +68,11 @@ def concurrent_pairs(spec: Spec) -> tuple[frozenset[Role], ...]:
 def is_specialized(spec: Spec) -> bool:
     """Whether loads and MMAs are the work of different warps at the same time."""
     return spec.mainloop.kind in (MainloopKind.WARP_SPECIALIZED, MainloopKind.PINGPONG)
+
+
+def in_registers(spec: Spec) -> bool:
+    """Whether accumulators are registers of the mma warps (wgmma), not tensor memory."""
+    return spec.mma.kind is MmaKind.WGMMA
 
 
 def is_persistent(spec: Spec) -> bool:
@@ -115,7 +121,10 @@ def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]
         peers = tuple(
             other for other, _ in declared(spec) if other is not role and {role, other} in pairs
         )
-        code, constants = _condition(spec, role, warps, threads // arch.threads_per_warp)
+        named = role
+        if in_registers(spec) and role is Role.EPILOGUE and warps == spec.roles.mma.warps:
+            named = Role.MMA  # the same warps, which go on with it
+        code, constants = _condition(spec, named, warps, threads // arch.threads_per_warp)
         plans.append(
             RolePlan(
                 role=role,
@@ -132,9 +141,13 @@ def plan_roles(spec: Spec, arch: ArchFacts, g: Geometry) -> tuple[RolePlan, ...]
 
 
 def role_constants(spec: Spec, roles: tuple[RolePlan, ...], threads: int) -> tuple[Constant, ...]:
-    """Thread count and the warps of each role, as module constants."""
+    """Thread count, the warps of each role and their registers, as module constants."""
     out = [literal("THREADS", threads, f"{threads // 32} warps")]
     for constant in (constant for plan in roles for constant in plan.constants):
         if constant.name != "CONSUMERS" and constant not in out:
             out.append(constant)
+    for plan in roles:
+        if plan.registers is not None:
+            note = "a thread, once setmaxnreg has moved them"
+            out.append(literal(f"{plan.role.upper()}_REGISTERS", plan.registers, note))
     return tuple(out)

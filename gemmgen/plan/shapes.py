@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gemmgen.plan.launch import GridKind
 from gemmgen.plan.make import Plan
+from gemmgen.terms import MainloopKind
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,10 @@ def default_shapes(plan: Plan, sm_count: int) -> tuple[Shape, ...]:
     """Default problem sizes for a device with `sm_count` SMs, smallest first.
 
     One tile with k_tiles around the ring's depth, several tiles along M and N, a number of tiles
-    that the
-    resident clusters do not divide, and a K that ends inside a k_tile.
+    that the resident clusters do not divide, a K that ends inside a k_tile, and where the kernel
+    takes it an M and an N that end inside a tile.
     """
-    unit_m, unit_n = plan.problem.m_multiple.value, plan.problem.n_multiple.value
+    unit_m, unit_n = plan.geometry.cluster_tile_m, plan.geometry.cluster_tile_n
     single = plan.launch.grid is GridKind.SINGLE
     if plan.problem.k_exact is not None and single:
         return (Shape(unit_m, unit_n, plan.problem.k_exact, "the one tile"),)
@@ -64,10 +65,16 @@ def default_shapes(plan: Plan, sm_count: int) -> tuple[Shape, ...]:
     shapes = [
         Shape(unit_m, unit_n, count * step, f"one tile, {why}")
         for count, why in k_tile_counts(stages)
+        if count * step >= plan.problem.k_min
     ]
     if plan.problem.k_multiple < step:
         tail = stages * step + plan.problem.k_multiple
         shapes.append(Shape(unit_m, unit_n, tail, "K ends inside a k_tile"))
+    if plan.problem.ragged:
+        tail_m, tail_n = plan.geometry.tile_m // 2 + 3, plan.problem.n_multiple.value
+        k = stages * step
+        shapes.append(Shape(unit_m - tail_m, unit_n - tail_n, k, "M and N end inside a tile"))
+        shapes.append(Shape(1, tail_n, k, "one row, the fewest columns"))
     return (*shapes, *(() if single else _grids(plan, sm_count, unit_m, unit_n)))
 
 
@@ -81,23 +88,27 @@ def _grids(plan: Plan, sm_count: int, unit_m: int, unit_n: int) -> tuple[Shape, 
         )
     resident = resident_clusters(plan, sm_count)
     laps = 2 * plan.spec.pipeline.acc_stages
+    if plan.spec.mainloop.kind is MainloopKind.PINGPONG:
+        laps *= plan.geometry.consumers
     columns = -(-(laps * resident + 1) // 3)
+    least = -(-plan.problem.k_min // step)
+    short, few = least * step, "one k_tile" if least == 1 else f"{least} k_tiles, the fewest,"
     walk = (
         f"{3 * columns} tiles over {resident} clusters: all accumulator slots twice, phases carried"
     )
     return (
         Shape(unit_m, (resident + 1) * unit_n, k, "one cluster walks two tiles, the others one"),
         Shape(3 * unit_m, columns * unit_n, k, walk),
-        Shape(unit_m, (2 * resident + 1) * unit_n, step, "one k_tile a tile, ragged last wave"),
+        Shape(unit_m, (2 * resident + 1) * unit_n, short, f"{few} a tile, ragged last wave"),
     )
 
 
 def grid(plan: Plan, m: int, n: int, max_active_clusters: int) -> tuple[int, int, int]:
     """Launch grid in CTAs for a problem of `m` x `n`, which satisfies `plan.problem`."""
     g = plan.geometry
+    rows, columns = -(-m // g.cluster_tile_m), -(-n // g.cluster_tile_n)
     if plan.launch.grid is GridKind.SINGLE:
         return (1, 1, 1)
     if plan.launch.grid is GridKind.TILES:
-        return (m // g.tile_m, n // g.tile_n, 1)
-    tiles = (m // g.cluster_tile_m) * (n // g.cluster_tile_n)
-    return (g.cluster_m, g.cluster_n, min(tiles, max_active_clusters))
+        return (rows * g.cluster_m, columns * g.cluster_n, 1)
+    return (g.cluster_m, g.cluster_n, min(rows * columns, max_active_clusters))

@@ -36,10 +36,10 @@ class Point:
         """(M, N, K) in elements."""
         step = plan.geometry.tile_k
         k = self.k_tiles * step - (step - self.tail if self.tail else 0)
-        rules = plan.problem
-        if rules.k_exact is not None:
-            k = rules.k_exact
-        return self.m_tiles * rules.m_multiple.value, self.n_tiles * rules.n_multiple.value, k
+        g = plan.geometry
+        if plan.problem.k_exact is not None:
+            k = plan.problem.k_exact
+        return self.m_tiles * g.cluster_tile_m, self.n_tiles * g.cluster_tile_n, k
 
     @property
     def walked(self) -> int:
@@ -51,7 +51,7 @@ def point_of(plan: Plan, shape: Triple, sm_count: int) -> Point:
     """The point of a shape that satisfies the plan's rules."""
     m, n, k = shape
     step = plan.geometry.tile_k
-    m_tiles, n_tiles = m // plan.problem.m_multiple.value, n // plan.problem.n_multiple.value
+    m_tiles, n_tiles = -(-m // plan.geometry.cluster_tile_m), -(-n // plan.geometry.cluster_tile_n)
     clusters = max(1, sm_count // plan.geometry.cluster_size)
     return Point(m_tiles, n_tiles, -(-k // step), min(clusters, m_tiles * n_tiles), k % step)
 

@@ -186,7 +186,8 @@ class Roles(Table):
 
     producer: RoleWarps = Field(description="issues the loads of A and B")
     mma: RoleWarps = Field(
-        description="issues the MMAs; several warps are consumers, each with its rows of A"
+        description="issues the MMAs; consumers, each with its rows of A or tiles of its own, are"
+        " the warps with tcgen05 and the warpgroups with wgmma"
     )
     epilogue: RoleWarps = Field(
         description="carries the accumulator to global memory, a warpgroup for each consumer"
@@ -199,7 +200,7 @@ class Arrive(Table):
     by: Word[Role] = Field(description="role that causes the arrival")
     how: Word[ArriveHow] = Field(
         description="tx: bytes that TMA writes; commit: MMAs that finish; thread: one thread for"
-        " its role in a CTA; threads: every thread of its role"
+        " its role in a CTA; threads: every thread of its role; warps: one thread of each warp"
     )
     to: Word[ArriveTo] = Field(
         description="CTAs whose copy it reaches: self, leader, both of a pair, all sharers"
@@ -211,12 +212,14 @@ class Barrier(Table):
 
     name: BarrierName = Field(description="name in the generated code: what, then its state")
     ring: Word[Ring] = Field(
-        description="what it has a slot for: an A/B stage, an accumulator slot, or just one"
+        description="what it has a slot for: an A/B stage, an accumulator slot, a consumer, or just"
+        " one"
     )
     arrive: Seq[Arrive] = Field(description="who arrives")
     wait: Seq[Word[Role]] = Field(description="roles that wait for it")
     pre_armed: bool = Field(
-        description="the first wait passes at once: what it hands back starts free"
+        description="the first wait passes at once: what it hands back starts free; of a ring of"
+        " consumers the first consumer's"
     )
 
 
@@ -229,6 +232,11 @@ class Scheduler(Table):
     group_m: Annotated[int, Field(ge=1, le=1024)] | None = Field(
         default=None,
         description="rows of cluster tiles that are walked before the next column; absent: all",
+    )
+    group_n: Annotated[int, Field(ge=1, le=1024)] | None = Field(
+        default=None,
+        description="columns of cluster tiles that are walked before the next row, instead of"
+        " group_m",
     )
 
 
@@ -247,6 +255,11 @@ class Epilogue(Table):
     d_stages: Annotated[int, Field(ge=1, le=64)] | None = Field(
         default=None,
         description="chunks of D staged in shared memory for each accumulator; tma_store only",
+    )
+    deferred: Literal[True] | None = Field(
+        default=None,
+        description="the chunks of a tile are stored under the first k_tiles of the next one;"
+        " absent: before it",
     )
 
 
@@ -288,6 +301,9 @@ class Spec(Table):
     roles: Roles = Field(description="which warps do what")
     barriers: Annotated[
         tuple[Barrier, ...], Field(strict=False, max_length=32), AfterValidator(_distinct_names)
-    ] = Field(description="the barrier protocol, one entry a barrier")
+    ] = Field(
+        default=(),
+        description="the barrier protocol, one entry a barrier; absent: none but the CTA's",
+    )
     scheduler: Scheduler = Field(description="how output tiles are given to CTAs")
     epilogue: Epilogue = Field(description="how the accumulator reaches global memory")
