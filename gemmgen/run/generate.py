@@ -39,7 +39,7 @@ class Generated:
             write_atomic(self.target, self.source)
 
 
-def checked_plan(spec_path: Path, *, allow: frozenset[str] = frozenset()) -> Plan:
+def checked_plan(spec_path: Path | str, *, allow: frozenset[str] = frozenset()) -> Plan:
     """Load, check and plan one spec.
 
     Args:
@@ -55,7 +55,7 @@ def checked_plan(spec_path: Path, *, allow: frozenset[str] = frozenset()) -> Pla
 
 
 def generate(
-    spec_path: Path,
+    spec_path: Path | str,
     *,
     target: Path | None = None,
     templates: Path | None = None,
@@ -71,6 +71,7 @@ def generate(
     Raises:
         GemmgenError: the spec is refused, or the templates are at fault.
     """
+    spec_path = Path(spec_path)
     plan = checked_plan(spec_path, allow=allow)
     shown, default = _places(spec_path, plan.spec.name)
     source = render(plan, spec_path=shown, templates=templates)

@@ -34,7 +34,7 @@ Listener = Callable[[str, CaseRecord | None, int], None]
 MAKERS = {"exact": exact_problem, "random": random_problem}
 
 
-def verify_file(path: Path, options: Options, listener: Listener | None = None) -> TestRecord:
+def verify_file(path: Path | str, options: Options, listener: Listener | None = None) -> TestRecord:
     """Test one generated file.
 
     Args:
@@ -45,7 +45,7 @@ def verify_file(path: Path, options: Options, listener: Listener | None = None) 
         The record; what goes wrong with the file is in it, nothing is raised for it.
     """
     try:
-        subject = read_subject(path)
+        subject = read_subject(Path(path))
         name = choose_runner(options.runner, subject.plan.spec.arch)
     except GemmgenError as error:
         return TestRecord(str(path), "", "", options.runner, "failed", message=str(error))
