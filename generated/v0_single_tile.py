@@ -6,10 +6,11 @@
 #   init=sm100/init mainloop=sm100/mainloop_one_step partition=sm100/partition_cta
 #   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single epilogue=sm100/epilogue_tile
 #   wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_single
-#   registers=sm100/registers_one chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain
-#   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
-#   main_arguments=common/main_arguments
+#   registers=sm100/registers_one output=sm100/registers_chunk tile_output=sm100/tile_output
+#   chunks=sm100/chunks_serial store_chunk=sm100/store_chunk teardown=sm100/teardown_cta
+#   host=sm100/host operand_layouts=sm100/layouts_plain tma_atoms=sm100/tma_cta
+#   output_tensor=sm100/output_gmem check_problem=common/check_problem
+#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments
 """D = A @ B.T: One MMA a CTA.
 
 TMA brings one 128x16 tile of A and one 256x16 tile of B into shared memory, one instruction

@@ -4,13 +4,15 @@
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
 #   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_plain
 #   allocate=sm100/allocate_cta init=sm100/init mainloop=sm100/mainloop_prefetch
+#   prologue=sm100/prologue ring_start=sm100/ring_start wait_done=sm100/wait_done
 #   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
 #   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single issue=sm100/issue_one
 #   epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_mainloop
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one chunks=sm100/chunks_serial
-#   store_chunk=sm100/store_chunk teardown=sm100/teardown_cta host=sm100/host
-#   operand_layouts=sm100/layouts_plain_ring tma_atoms=sm100/tma_cta
-#   check_problem=common/check_problem main=common/main main_arguments=common/main_arguments
+#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/registers_chunk
+#   tile_output=sm100/tile_output chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
+#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain_ring
+#   tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem check_problem=common/check_problem
+#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments
 """D = A @ B.T: A ring of four stages.
 
 Against v1_kloop: a ring of four stages; step k multiplies its stage and refills it for k + 4.

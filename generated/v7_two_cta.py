@@ -2,16 +2,17 @@
 # digest: sha256:b6275be38875714a35a2b674726ffde26488d45ff1079278173dfd3070a3c0dc
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   work=sm100/work_pair k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
-#   allocate=sm100/allocate_pair init=sm100/init producer=sm100/producer
-#   partition=sm100/partition_pair arm=sm100/arm_pair copy=sm100/copy_pair
+#   work=sm100/work_cta ranks=sm100/ranks_pair k_tiles=sm100/k_tiles
+#   operand_buffers=sm100/buffers_swizzled allocate=sm100/allocate_pair init=sm100/init
+#   producer=sm100/producer partition=sm100/partition_pair arm=sm100/arm_pair copy=sm100/copy_pair
 #   next_stage=sm100/next_stage mma=sm100/mma tiled_mma=sm100/tiled_mma
 #   accumulator=sm100/accumulator_single issue=sm100/issue_blocks epilogue=sm100/epilogue_tile
 #   wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_single
-#   registers=sm100/registers_two chunks=sm100/chunks_double store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_pair host=sm100/host operand_layouts=sm100/layouts_swizzled
-#   tma_atoms=sm100/tma_cta check_problem=common/check_problem main=common/main
-#   main_arguments=common/main_arguments
+#   registers=sm100/registers_two output=sm100/registers_chunk tile_output=sm100/tile_output
+#   chunks=sm100/chunks_double store_chunk=sm100/store_chunk teardown=sm100/teardown_pair
+#   host=sm100/host operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
+#   output_tensor=sm100/output_gmem check_problem=common/check_problem
+#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments
 """D = A @ B.T: Two CTAs share one MMA.
 
 Against v6_multicast: two CTAs share one MMA; each stages half of A and B, holds half of D.

@@ -2,17 +2,19 @@
 # digest: sha256:e4ce45f44427a3f77d9aeb9b0cd23599eb495b52aeb9b31cc64aaa2f0ffb72a0
 # partials:
 #   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   work=sm100/work_persistent k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
-#   allocate=sm100/allocate_pair init=sm100/init producer=sm100/producer
-#   producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta arm=sm100/arm_pair
-#   copy=sm100/copy_pair next_stage=sm100/next_stage mma=sm100/mma mma_walk=sm100/mma_walk.wrap
-#   next_slot=sm100/next_slot tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_ring
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_persistent wait_accumulator=sm100/wait_acc_full
-#   tmem_load=sm100/tmem_load_ring registers=sm100/registers_two chunks=sm100/chunks_double
-#   release=sm100/release_leader teardown=sm100/teardown_pair host=sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
-#   check_problem=common/check_problem main=common/main
-#   main_arguments=common/main_arguments_persistent
+#   work=sm100/work_persistent ranks=sm100/ranks_pair k_tiles=sm100/k_tiles
+#   operand_buffers=sm100/buffers_swizzled allocate=sm100/allocate_pair init=sm100/init
+#   producer=sm100/producer producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta
+#   arm=sm100/arm_pair copy=sm100/copy_pair next_stage=sm100/next_stage mma=sm100/mma
+#   mma_walk=sm100/mma_walk.wrap mma_slot=sm100/mma_slot next_slot=sm100/next_slot
+#   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_ring issue=sm100/issue_blocks
+#   epilogue=sm100/epilogue_walk wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_ring
+#   registers=sm100/registers_two output=sm100/registers_held tile_output=sm100/tile_output
+#   slot_view=sm100/slot_view chunks=sm100/chunks_double release_tile=sm100/release_thread
+#   arrive=sm100/arrive_leader store_tile=sm100/store_tile teardown=sm100/teardown_pair
+#   host=sm100/host operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
+#   output_tensor=sm100/output_gmem check_problem=common/check_problem
+#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Persistent CTAs, two accumulators in TMEM.
 
 Against v7_two_cta: CTA pairs stay resident and walk over tiles, with two accumulators in TMEM.

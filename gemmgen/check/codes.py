@@ -29,6 +29,10 @@ CODES: dict[str, str] = {
     "P233": "The epilogue's warps are a range.",
     "P234": "Warp w reads only lanes 32 x (w mod 4) to 32 x (w mod 4) + 31 of tensor memory, so"
     " whole warpgroups read an accumulator of 128 lanes.",
+    "P235": "Plain loads are shared by all threads of a CTA, each of which copies 16 bytes at a"
+    " time; the operands are a whole number of passes.",
+    "P236": "Several mma warps are consumers: each issues one instruction along M for its own"
+    " accumulator, which a warpgroup of its own carries to memory.",
     "P240": "The two CTAs of a pair are neighbours along M in a cluster.",
     "P241": "A cluster of more than eight CTAs is not portable; a cluster of one is no cluster.",
     "P242": "Multicast is a property of TMA loads.",
@@ -50,12 +54,13 @@ CODES: dict[str, str] = {
     "P261": "A CTA that computes one tile has no use for a second accumulator.",
     "P262": "A kernel whose K is one step is serial and has one stage.",
     "P263": "A single tile has no order.",
+    "P264": "TMA stores read shared memory, so the epilogue stages chunks of D there; a tile fills"
+    " each of them equally often.",
     "P290": "Legal, but no template prints kernels for this architecture yet.",
     "P291": "Legal, but no template prints these element types yet.",
     "P292": "Legal, but no template prints this layout in global memory yet.",
     "P293": "Legal, but no template prints this way of loading, or this mainloop, yet.",
     "P294": "Legal, but no template prints this scheduler yet.",
-    "P295": "Legal, but no template prints this epilogue yet.",
     "P296": "Legal, but no template prints this relation of tile and instruction yet.",
     "P297": "Legal, but no template prints this layout in shared memory yet.",
     "P298": "Legal, but no template prints this cluster yet.",

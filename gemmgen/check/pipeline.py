@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
-from gemmgen.terms import Finding, KExtent, MainloopKind, SchedulerKind
+from gemmgen.terms import EpilogueKind, Finding, KExtent, MainloopKind, SchedulerKind
 
 
 def check_pipeline(plan: Plan) -> Iterator[Finding]:
-    """P260 to P263: depths that the mainloop and the scheduler use."""
+    """P260 to P264: depths that the mainloop, the scheduler and the epilogue use."""
+    yield from _staged_output(plan)
     spec = plan.spec
     stages, kind = spec.pipeline.ab_stages, spec.mainloop.kind
     if kind is MainloopKind.SERIAL and stages > 1:
@@ -50,4 +51,32 @@ def check_pipeline(plan: Plan) -> Iterator[Finding]:
             "a single tile has no order to group",
             "scheduler.group_m",
             help="remove `group_m`",
+        )
+
+
+def _staged_output(plan: Plan) -> Iterator[Finding]:
+    """A TMA store leaves from shared memory, and a tile fills each staged chunk equally often."""
+    epilogue, key = plan.spec.epilogue, "epilogue.d_stages"
+    if epilogue.kind is not EpilogueKind.TMA_STORE:
+        if epilogue.d_stages is not None:
+            yield fault(
+                "P264",
+                "only TMA stores stage D in shared memory",
+                key,
+                help='remove `d_stages`, or write `kind = "tma_store"`',
+            )
+    elif epilogue.d_stages is None:
+        yield fault(
+            "P264",
+            "TMA stores need staged chunks of D",
+            "epilogue.kind",
+            help=f"write `d_stages = {min(2, epilogue.chunks)}`",
+        )
+    elif epilogue.chunks % epilogue.d_stages:
+        yield fault(
+            "P264",
+            "the staged chunks do not divide the chunks of a tile",
+            key,
+            f"{epilogue.chunks} chunks / {epilogue.d_stages} staged",
+            help="take a divisor of `chunks`, so that a tile starts where the one before did",
         )

@@ -40,10 +40,12 @@ HOW = {
     Purpose.ACC_EMPTY: ArriveHow.THREAD,
     Purpose.MMA_DONE: ArriveHow.COMMIT,
 }
+ALSO = {Purpose.ACC_EMPTY: ArriveHow.THREADS}
 WHY_HOW = {
     ArriveHow.TX: "the bytes of a TMA load complete it",
     ArriveHow.COMMIT: "only tcgen05.commit knows when the MMAs have finished",
     ArriveHow.THREAD: "threads read the accumulator, so a thread says when they are done",
+    ArriveHow.THREADS: "threads read the accumulator, so each says when it is done",
 }
 WHY_TO = {
     ArriveTo.SELF: "only its own CTA waits for it",
@@ -87,7 +89,7 @@ def form(plan: Plan, purpose: Purpose) -> Form:
     }[purpose]
     of_acc = purpose in (Purpose.ACC_FULL, Purpose.ACC_EMPTY)
     ring = Ring.SINGLE if purpose is Purpose.MMA_DONE else Ring.ACC if of_acc else Ring.AB
-    if of_acc and not plan.persistent:
+    if of_acc and not plan.persistent and plan.geometry.consumers == 1:
         ring = Ring.SINGLE
     return Form(ring, HOW[purpose], to, purpose in (Purpose.AB_EMPTY, Purpose.ACC_EMPTY))
 
@@ -218,7 +220,7 @@ def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterato
         )
         return
     arrive = barrier.arrives[0]
-    if arrive.how is not wanted.how:
+    if arrive.how not in (wanted.how, ALSO.get(barrier.purpose or Purpose.AB_FULL, wanted.how)):
         yield fault(
             "P257",
             f"`{name}` cannot be completed by {arrive.how}",

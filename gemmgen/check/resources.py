@@ -25,13 +25,10 @@ def check_resources(plan: Plan) -> Iterator[Finding]:
 
 
 def _smem(plan: Plan) -> Iterator[Finding]:
-    smem, stages = plan.smem, plan.spec.pipeline.ab_stages
+    smem = plan.smem
     if smem.total.value <= smem.limit:
         return
-    source = (
-        f"({smem.stage.text}) x {stages} stages + {grouped(smem.head_bytes)} barriers and padding"
-        f" = {grouped(smem.total.value)} > {grouped(smem.limit)}"
-    )
+    source = f"{smem.total} > {grouped(smem.limit)}"
     if smem.stages_max:
         way_out = f"{counted(smem.stages_max, 'stage')} fit{'s' * (smem.stages_max == 1)}"
         way_out = f"at most {way_out}: write `ab_stages = {smem.stages_max}`"
@@ -91,6 +88,15 @@ def _chunks(plan: Plan) -> Iterator[Finding]:
             "epilogue.chunks",
             f"{n} columns / {epilogue.chunks} chunks = {epilogue.columns}",
             help=f"take one of {chunks}: it reads a power of two up to 128 (PTX ISA)",
+        )
+    elif plan.output is not None and plan.output.columns * plan.spec.problem.d.dtype.nbytes % 16:
+        row = plan.output.columns * plan.spec.problem.d.dtype.nbytes
+        yield fault(
+            "P223",
+            "a TMA store takes rows of whole 16 bytes",
+            "epilogue.chunks",
+            f"{plan.output.columns} columns of D are {row} bytes",
+            help="take fewer chunks",
         )
 
 

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
 from gemmgen.plan.values import counted
-from gemmgen.terms import Finding, MainloopKind, Role
+from gemmgen.terms import Finding, LoadKind, MainloopKind, Role
 
 
 def check_roles(plan: Plan) -> Iterator[Finding]:
-    """P230 to P234: every role has warps of its own while it runs, and they can do its work."""
+    """P230 to P236: every role has warps of its own while it runs, and they can do its work."""
     yield from _empty(plan)
     yield from _shared(plan)
     yield from _one_warp(plan)
     yield from _epilogue(plan)
+    yield from _cooperative(plan)
+    yield from _consumers(plan)
 
 
 def _empty(plan: Plan) -> Iterator[Finding]:
@@ -54,6 +56,8 @@ def _one_warp(plan: Plan) -> Iterator[Finding]:
     kind = plan.spec.mainloop.kind
     if kind not in (MainloopKind.SERIAL, MainloopKind.PREFETCH):
         return
+    if plan.spec.load.kind is LoadKind.COOPERATIVE:
+        return
     producer, mma = plan.role(Role.PRODUCER), plan.role(Role.MMA)
     if producer.warps and mma.warps and producer.warps != mma.warps:
         yield fault(
@@ -89,4 +93,64 @@ def _epilogue(plan: Plan) -> Iterator[Finding]:
             "roles.epilogue.warps",
             f"lanes that each warp reads: {quarters}",
             help=f"take whole warpgroups, for instance {list(range(start, start + group))}",
+        )
+
+
+def _cooperative(plan: Plan) -> Iterator[Finding]:
+    """Plain loads are the work of all threads, one warp of which issues the MMAs."""
+    if plan.spec.load.kind is not LoadKind.COOPERATIVE:
+        return
+    producer, everyone = plan.role(Role.PRODUCER).warps, tuple(range(plan.threads // 32))
+    copy = plan.a
+    row_threads = max(1, copy.columns * copy.dtype.nbytes // 16)
+    rows = max(1, 32 * len(producer) // row_threads)
+    if producer != everyone:
+        yield fault(
+            "P235",
+            "cooperative loads are the work of every warp",
+            "roles.producer.warps",
+            f"producer {list(producer)}, the CTA has warps {list(everyone)}",
+            help=f'write `warps = {list(everyone)}`, or `load.kind = "tma"`',
+        )
+    for operand, key in ((plan.a, "tile.m"), (plan.b, "tile.n")):
+        if operand.rows % rows:
+            yield fault(
+                "P235",
+                f"the threads do not copy {operand.name} in whole passes",
+                key,
+                f"{32 * len(producer)} threads copy {rows} rows at a time, {operand.rows} rows"
+                f" are {operand.rows / rows:g} passes",
+                help=f"take a multiple of {rows} rows, or another number of warps",
+            )
+
+
+def _consumers(plan: Plan) -> Iterator[Finding]:
+    """Several mma warps: an instruction and a warpgroup of the epilogue for each."""
+    g, mma = plan.geometry, plan.role(Role.MMA).warps
+    if g.consumers == 1:
+        return
+    if mma != tuple(range(mma[0], mma[0] + len(mma))):
+        yield fault(
+            "P236",
+            "the mma warps are not consecutive",
+            "roles.mma.warps",
+            help=f"write {list(range(mma[0], mma[0] + len(mma)))}",
+        )
+    if g.m_steps != g.consumers:
+        rows = g.consumers * g.mma_m // g.cta_group
+        yield fault(
+            "P236",
+            f"{g.consumers} mma warps have {counted(g.m_steps, 'instruction')} along M to issue",
+            "roles.mma.warps",
+            f"{g.pair_m} rows / mma.m {g.mma_m} = {g.pair_m / g.mma_m:g}",
+            help=f"write `tile.m = {rows}`, or name {counted(max(g.m_steps, 1), 'warp')}",
+        )
+    epilogue, group = plan.role(Role.EPILOGUE).warps, plan.arch.warps_per_group
+    if len(epilogue) != group * g.consumers:
+        yield fault(
+            "P236",
+            "each consumer needs a warpgroup of the epilogue",
+            "roles.epilogue.warps",
+            f"{counted(len(epilogue), 'warp')} for {g.consumers} consumers",
+            help=f"name {group * g.consumers} warps",
         )

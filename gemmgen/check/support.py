@@ -10,7 +10,6 @@ from gemmgen.plan import Plan
 from gemmgen.terms import (
     Arch,
     Dtype,
-    EpilogueKind,
     Finding,
     LoadKind,
     MainloopKind,
@@ -84,8 +83,16 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P293",
         "load.kind",
-        "cooperative loads",
-        lambda plan: plan.spec.load.kind is not LoadKind.TMA,
+        "cooperative loads but of single CTAs, one tile each, with a serial mainloop and a swizzle",
+        lambda plan: (
+            plan.spec.load.kind is LoadKind.COOPERATIVE
+            and (
+                plan.persistent
+                or plan.geometry.cluster_size > 1
+                or plan.spec.mainloop.kind is not MainloopKind.SERIAL
+                or plan.spec.smem.swizzle is Swizzle.NONE
+            )
+        ),
         'write `kind = "tma"`',
     ),
     Gap(
@@ -98,16 +105,19 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P293",
         "mainloop.kind",
-        "a persistent kernel without warp specialization",
-        lambda plan: plan.persistent and plan.one_warp_mainloop,
-        'write `kind = "warp_specialized"`',
+        "a persistent kernel with a serial mainloop",
+        lambda plan: plan.persistent and plan.spec.mainloop.kind is MainloopKind.SERIAL,
+        'write `kind = "prefetch"`, or `scheduler.kind = "grid"`',
     ),
     Gap(
         "P293",
-        "scheduler.kind",
-        "a persistent kernel of single CTAs",
-        lambda plan: plan.persistent and not plan.geometry.is_pair,
-        'write `kind = "grid"`, or `cta_group = 2`',
+        "cluster",
+        "a cluster whose CTAs load and multiply with one warp",
+        lambda plan: (
+            plan.geometry.cluster_size > 1
+            and plan.spec.mainloop.kind in (MainloopKind.SERIAL, MainloopKind.PREFETCH)
+        ),
+        'write `mainloop.kind = "warp_specialized"`',
     ),
     Gap(
         "P294",
@@ -119,23 +129,18 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P294",
         "scheduler.kind",
-        "a kernel for a single tile",
-        lambda plan: plan.spec.scheduler.kind is SchedulerKind.SINGLE,
+        "a cluster for a single tile",
+        lambda plan: (
+            plan.spec.scheduler.kind is SchedulerKind.SINGLE and plan.geometry.cluster_size > 1
+        ),
         'write `kind = "grid"`',
     ),
     Gap(
         "P294",
         "scheduler.group_m",
-        "walking tiles in groups",
-        lambda plan: plan.spec.scheduler.group_m is not None,
-        "remove `group_m`",
-    ),
-    Gap(
-        "P295",
-        "epilogue.kind",
-        "an epilogue with TMA stores",
-        lambda plan: plan.spec.epilogue.kind is EpilogueKind.TMA_STORE,
-        'write `kind = "direct"`',
+        "walking tiles in groups but in a persistent kernel",
+        lambda plan: plan.spec.scheduler.group_m is not None and not plan.persistent,
+        'remove `group_m`, or write `kind = "persistent"`',
     ),
     Gap(
         "P296",
@@ -147,9 +152,23 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P296",
         "tile",
-        "a tile of more than one MMA along M or N",
-        lambda plan: plan.geometry.m_steps > 1 or plan.geometry.n_steps > 1,
-        "take tile.m x cta_group = mma.m and tile.n = mma.n",
+        "a tile of more than one MMA along N, or along M for each consumer",
+        lambda plan: plan.geometry.m_steps > plan.geometry.consumers or plan.geometry.n_steps > 1,
+        "take tile.m x cta_group = mma.m x consumers and tile.n = mma.n",
+    ),
+    Gap(
+        "P296",
+        "roles.mma.warps",
+        "several consumers but in a persistent, warp-specialized kernel with one slot each",
+        lambda plan: (
+            plan.geometry.consumers > 1
+            and (
+                not plan.persistent
+                or plan.spec.mainloop.kind is not MainloopKind.WARP_SPECIALIZED
+                or plan.spec.pipeline.acc_stages > 1
+            )
+        ),
+        "name one mma warp, or write `acc_stages = 1` in a persistent, warp-specialized kernel",
     ),
     Gap(
         "P297",
@@ -162,38 +181,24 @@ GAPS: tuple[Gap, ...] = (
         'write `swizzle = "128b"` with tile.k = 64',
     ),
     Gap(
-        "P297",
-        "smem.swizzle",
-        "a swizzle without a ring of stages",
+        "P298",
+        "cluster",
+        "a cluster that neither multicasts nor pairs its CTAs",
         lambda plan: (
-            plan.spec.mainloop.kind is MainloopKind.SERIAL
-            and plan.spec.smem.swizzle is not Swizzle.NONE
+            plan.geometry.cluster_size > 1
+            and not plan.geometry.is_pair
+            and not plan.spec.load.multicast
         ),
-        'write `swizzle = "none"`, or `mainloop.kind = "prefetch"`',
-    ),
-    Gap(
-        "P298",
-        "load.multicast",
-        "multicast of one operand only",
-        lambda plan: len([copy for copy in plan.copies if copy.slices > 1]) == 1,
-        'write `multicast = ["a", "b"]` with a cluster of at least 2 x 2',
-    ),
-    Gap(
-        "P298",
-        "load.multicast",
-        "multicast to CTA pairs",
-        lambda plan: plan.geometry.is_pair and bool(plan.spec.load.multicast),
-        "write `multicast = []`",
+        "leave the table out, or say what is multicast",
     ),
     Gap(
         "P298",
         "cluster",
-        "a cluster that neither multicasts nor pairs its CTAs, or that has several pairs",
+        "a persistent kernel whose clusters are not of CTA pairs",
         lambda plan: (
-            plan.geometry.cluster_size != plan.geometry.cta_group
-            and (plan.geometry.is_pair or not plan.spec.load.multicast)
+            plan.persistent and plan.geometry.cluster_size > 1 and not plan.geometry.is_pair
         ),
-        "leave the table out, or take a cluster of 2 x 1 for a pair",
+        "leave the table out, or write `mma.cta_group = 2`",
     ),
     Gap(
         "P299",
@@ -205,16 +210,25 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P299",
         "roles.producer.warps",
-        "more than one producer warp or mma warp",
-        lambda plan: any(len(plan.role(role).warps) > 1 for role in (Role.PRODUCER, Role.MMA)),
+        "more than one producer warp",
+        lambda plan: (
+            plan.spec.load.kind is LoadKind.TMA and len(plan.role(Role.PRODUCER).warps) > 1
+        ),
         "name one warp",
     ),
     Gap(
         "P299",
         "roles.epilogue.warps",
-        "an epilogue of more than four warps",
-        lambda plan: len(plan.role(Role.EPILOGUE).warps) > 4,
-        "name four warps, the first a multiple of 4",
+        "an epilogue of more than four warps a consumer",
+        lambda plan: len(plan.role(Role.EPILOGUE).warps) > 4 * plan.geometry.consumers,
+        "name four warps a consumer, the first a multiple of 4",
+    ),
+    Gap(
+        "P299",
+        "roles.epilogue.warps",
+        "an epilogue of some of the warps in a kernel of one tile a CTA",
+        lambda plan: not plan.persistent and bool(plan.role(Role.EPILOGUE).code),
+        "name every warp of the CTA",
     ),
 )
 

@@ -6,9 +6,29 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose, RolePlan
+from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose, RolePlan, WaitPlan
 from gemmgen.plan.asserts import plan_asserts
-from gemmgen.terms import Arch, ArriveHow, ArriveTo, Dtype, MainloopKind, Ring, Swizzle
+from gemmgen.render.words import (
+    acc_words,
+    epilogue_words,
+    kernel_words,
+    output_words,
+    swizzle_bits,
+    tile_words,
+    walk_words,
+)
+from gemmgen.render.words_wgmma import wgmma_words
+from gemmgen.terms import (
+    Arch,
+    ArriveHow,
+    ArriveTo,
+    Dtype,
+    KExtent,
+    LoadKind,
+    MainloopKind,
+    Ring,
+    Swizzle,
+)
 
 DSL_TYPE = {
     Dtype.F16: "cutlass.Float16",
@@ -16,7 +36,6 @@ DSL_TYPE = {
     Dtype.F32: "cutlass.Float32",
 }
 WIDTH = 96
-SWIZZLE_BITS = {Swizzle.NONE: 0, Swizzle.B32: 1, Swizzle.B64: 2, Swizzle.B128: 3}
 
 
 @dataclass(frozen=True)
@@ -29,6 +48,7 @@ class BarrierWords:
         who: what arrives, for the comment of its init.
         commit_arguments: what follows the barrier in a commit.
         commit_note: what the commit does, for a comment.
+        ctas_code: CTAs that it hears from.
     """
 
     name: str
@@ -36,6 +56,7 @@ class BarrierWords:
     who: str
     commit_arguments: str
     commit_note: str
+    ctas_code: str
 
 
 @dataclass(frozen=True)
@@ -80,7 +101,13 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "tma_group": "tcgen05.CtaGroup.TWO" if g.is_pair else "",
         "swizzle": _swizzle(plan),
         "smem_layout_type": _layout_type(plan),
-        "epilogue_barrier": plan.epilogue.named_barrier,
+        "kernel": kernel_words(plan),
+        "acc": acc_words(plan),
+        "epilogue": epilogue_words(plan),
+        "output": output_words(plan),
+        "tile": tile_words(plan),
+        "walk": walk_words(plan),
+        "init_note": _init_note(plan),
         "launch": _launch(plan),
         "problem_rules": _problem_rules(plan),
         "capability": _CAPABILITY[spec.arch],
@@ -93,6 +120,10 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         barrier = plan.barrier(purpose)
         if barrier is not None:
             context[name] = _barrier_words(plan, barrier)
+    if spec.arch is Arch.SM90A:
+        context |= wgmma_words(plan, context)
+    if done := context.get("mma_done", context.get("acc_full")):
+        context["done"] = done
     return context
 
 
@@ -103,6 +134,7 @@ _PURPOSE_NAMES = {
     Purpose.ACC_FULL: "acc_full",
     Purpose.ACC_EMPTY: "acc_empty",
     Purpose.MMA_DONE: "mma_done",
+    Purpose.MMA_TURN: "turn",
 }
 
 
@@ -118,16 +150,15 @@ def _slots_lines(slots: dict[str, str]) -> list[str]:
 
 
 def _names(plan: Plan) -> dict[str, str]:
-    """Expressions that differ between a kernel of one tile a CTA and a persistent one."""
-    persistent = plan.persistent
+    """Expressions that differ with the number of stages, k_tiles and chunks that are kept."""
+    one_step = plan.spec.problem.k_extent is KExtent.ONE_STEP
     serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
     shape = "(MMA, 1, K_BLOCKS" if plan.geometry.k_blocks > 1 else "(MMA, 1, 1"
     return {
-        "acc_rows": "TILE_M",
-        "acc_columns": "TILE_N",
+        "k_index": "0" if one_step else "k_tile",
+        "adds": "k_block != 0" if one_step else "k_tile + k_block != 0",
         "stage_index": "" if serial else ", stage",
-        "slot_offset": " + slot" if persistent else "",
-        "d_chunk": "[None, chunk]" if persistent else "",
+        "d_chunk": "[None, chunk]" if plan.epilogue.held else "",
         "descriptor_shape": shape + (")" if serial else ", AB_STAGES)"),
     }
 
@@ -151,19 +182,31 @@ def _constant_lines(plan: Plan) -> list[str]:
     ]
 
 
+def _init_note(plan: Plan) -> str:
+    readers = "TMA and the tensor core see"
+    if plan.spec.load.kind is LoadKind.COOPERATIVE:
+        readers = "the tensor core sees"
+    return f"{readers} the counts too"
+
+
 def _slots_text(barrier: BarrierPlan) -> str:
     return f"{barrier.name}[{barrier.depth}]" if barrier.depth > 1 else barrier.name
+
+
+def _first_phase(barrier: BarrierPlan, wait: WaitPlan) -> str:
+    by_consumer = barrier.ring is Ring.CONSUMER and barrier.pre_armed
+    return "1 of consumer 0 and 0 of consumer 1" if by_consumer else str(wait.first_phase)
 
 
 def _barrier_map(plan: Plan) -> list[str]:
     names = [_slots_text(barrier) for barrier in plan.barriers]
     whos = [f"{barrier.who} ({barrier.arrivals.value})" for barrier in plan.barriers]
     waits = [
-        ", ".join(f"{wait.role.value}, {wait.first_phase}" for wait in barrier.waits)
+        ", ".join(f"{wait.role.value}, {_first_phase(barrier, wait)}" for wait in barrier.waits)
         + (": pre-armed" if barrier.pre_armed else "")
         for barrier in plan.barriers
     ]
-    left, middle = max(12, *map(len, names)), max(42, *map(len, whos))
+    left, middle = max([12, *map(len, names)]), max([42, *map(len, whos)])
     return [
         f"{name:{left}}  {who:{middle}} -> {wait}"
         for name, who, wait in zip(names, whos, waits, strict=True)
@@ -172,8 +215,15 @@ def _barrier_map(plan: Plan) -> list[str]:
 
 def _barrier_notes(plan: Plan) -> list[str]:
     notes = []
+    if not plan.barriers:
+        notes.append("None: all threads load and multiply in turn, and meet at the barrier of the CTA.")
     named, released = plan.epilogue.named_barrier, plan.barrier(Purpose.ACC_EMPTY)
-    if named is not None and released is not None:
+    by_one = released is not None and released.arrives[0].how is ArriveHow.THREAD
+    if named is not None and plan.output is not None:
+        notes.append(
+            f"{named.name}: the warps of an accumulator meet before and after they fill D."
+        )
+    if named is not None and released is not None and by_one:
         notes.append(
             f"{named.name} gathers the epilogue warps of a CTA before its one arrive on "
             f"{released.name}."
@@ -198,6 +248,7 @@ def _storage(plan: Plan) -> dict[str, Any]:
     return {
         "barriers": barriers,
         "operands": operands,
+        "output": [field for field in fields if field.kind is FieldKind.OUTPUT],
         "align": align,
         "note": note if swizzled else "",
     }
@@ -206,7 +257,10 @@ def _storage(plan: Plan) -> dict[str, Any]:
 def _init_rings(plan: Plan) -> list[InitRing]:
     """Barriers grouped by ring, in spec order; barriers of one slot are initialised one by one."""
     serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
-    index = {Ring.AB: "" if serial else "stage", Ring.ACC: "slot", Ring.SINGLE: ""}
+    slot = "consumer" if plan.geometry.consumers > 1 else "slot"
+    single = plan.tmem is not None and len(plan.tmem.slots) == 1
+    index = {Ring.AB: "" if serial else "stage", Ring.ACC: "" if single else slot, Ring.SINGLE: ""}
+    index[Ring.CONSUMER] = "consumer"
     rings: dict[Ring, list[BarrierPlan]] = {}
     for barrier in plan.barriers:
         rings.setdefault(barrier.ring, []).append(barrier)
@@ -226,6 +280,10 @@ def _barrier_words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
         who = "the expect_tx of a load"
     elif ArriveHow.THREAD in how:
         who = "one arrive a CTA" if barrier.arrivals.value > 1 else "one arrive"
+    elif ArriveHow.THREADS in how:
+        who = "every thread that reads the accumulator"
+    elif ArriveHow.WARPS in how:
+        who = "each warp of the other consumer" if barrier.ring is Ring.CONSUMER else "each mma warp"
     else:
         who = "a commit" if barrier.arrivals.value == 1 else "commits"
     arguments, note = "", "Arrives once these MMAs have read the stage."
@@ -233,7 +291,8 @@ def _barrier_words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
         group = ", tcgen05.CtaGroup.TWO" if plan.geometry.is_pair else ""
         arguments = f", {barrier.mask.code}{group}"
         note = f"Arrives, once these MMAs have read the stage, at {_REACH[barrier.arrives[0].to]}."
-    return BarrierWords(barrier.name, barrier.arrivals_code, who, arguments, note)
+    ctas = "CLUSTER_N" if plan.geometry.cluster_m == 1 else "CLUSTER_M"
+    return BarrierWords(barrier.name, barrier.arrivals_code, who, arguments, note, ctas)
 
 
 _REACH = {
@@ -261,11 +320,13 @@ def _copy_words(plan: Plan, copy: Copy) -> CopyWords:
 
 def _swizzle(plan: Plan) -> dict[str, Any]:
     swizzle = plan.spec.smem.swizzle
+    serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
     rule = {Swizzle.B128: "c ^ r % 8", Swizzle.B64: "c ^ r // 2 % 4", Swizzle.B32: "c ^ r // 4 % 2"}
     return {
         "span": swizzle.span_bytes,
-        "bits": SWIZZLE_BITS[swizzle],
+        "bits": swizzle_bits(swizzle),
         "rule": rule.get(swizzle, "c"),
+        "layout": "has no stage" if serial else "keeps the stage mode",
     }
 
 
@@ -285,7 +346,10 @@ def _launch(plan: Plan) -> dict[str, Any]:
 def _problem_rules(plan: Plan) -> list[dict[str, str]]:
     rules = plan.problem
     out: list[dict[str, str]] = []
-    if plan.launch.grid is GridKind.TILES:
+    if plan.launch.grid is GridKind.TILES and rules.ragged:
+        message = 'f"N = {n}: at most 65_534 tiles along N fit in a grid"'
+        out.append({"code": "n > 65_534 * TILE_N", "message": message})
+    elif plan.launch.grid is GridKind.TILES:
         message = 'f"N = {n}: at most 65_535 tiles along N fit in a grid"'
         out.append({"code": "n // TILE_N > 65_535", "message": message})
     if rules.k_exact is not None:
@@ -293,6 +357,9 @@ def _problem_rules(plan: Plan) -> list[dict[str, str]]:
         out.append({"code": "k != TILE_K", "message": message})
     else:
         step = rules.k_multiple
+        if plan.spec.load.kind is LoadKind.COOPERATIVE:
+            message = 'f"K = {k}: plain loads take whole k_tiles, K % {TILE_K} == 0"'
+            return [*out, {"code": "k % TILE_K", "message": message}]
         message = f'f"K = {{k}}: TMA needs rows of a multiple of 16 bytes, K % {step} == 0"'
         out.append({"code": f"k % {step}", "message": message})
     return out

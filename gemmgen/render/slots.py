@@ -9,8 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gemmgen.plan import Plan
-from gemmgen.terms import Arch, EpilogueKind, KExtent, MainloopKind, SchedulerKind, Swizzle
+from gemmgen.plan import Plan, Purpose
+from gemmgen.plan.roles import is_specialized
+from gemmgen.render.slots_sm90 import SM90
+from gemmgen.terms import (
+    Arch,
+    ArriveHow,
+    EpilogueKind,
+    KExtent,
+    LoadKind,
+    MainloopKind,
+    SchedulerKind,
+    Swizzle,
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +40,23 @@ class Facts:
         multicast: a load is written to several CTAs.
         persistent: a CTA walks over several output tiles.
         double: two register buffers in the epilogue.
+        cooperative: all threads copy the operands.
+        single: one tile in all.
+        grouped: tiles are walked in groups of rows.
+        ring: several accumulators in tensor memory.
+        slots: several accumulators that one mma warp walks over.
+        consumers: several mma warps.
+        stores: D leaves through shared memory and TMA.
+        reuse: a staged chunk of D is filled again.
+        held: the converted tile waits in registers for the release of its accumulator.
+        releases: a barrier hands accumulators back to mma.
+        each_thread: every thread releases the accumulator for itself.
+        columns: the groups are of columns.
+        ragged: tiles may hang over the edges of D.
+        registers: setmaxnreg moves registers between roles.
+        pingpong: consumers take tiles in turn.
+        shares_tile: each consumer has some rows of the tile.
+        uneven: a tile does not fill each staged chunk of D equally often.
     """
 
     serial: bool
@@ -42,6 +70,23 @@ class Facts:
     multicast: bool
     persistent: bool
     double: bool
+    cooperative: bool
+    single: bool
+    grouped: bool
+    ring: bool
+    slots: bool
+    consumers: bool
+    stores: bool
+    reuse: bool
+    held: bool
+    releases: bool
+    each_thread: bool
+    columns: bool
+    ragged: bool
+    registers: bool
+    pingpong: bool
+    shares_tile: bool
+    uneven: bool
 
     @classmethod
     def of(cls, plan: Plan) -> Facts:
@@ -50,7 +95,7 @@ class Facts:
         return cls(
             serial=spec.mainloop.kind is MainloopKind.SERIAL,
             prefetch=spec.mainloop.kind is MainloopKind.PREFETCH,
-            specialized=spec.mainloop.kind is MainloopKind.WARP_SPECIALIZED,
+            specialized=is_specialized(spec),
             one_step=spec.problem.k_extent is KExtent.ONE_STEP,
             blocks=plan.geometry.k_blocks > 1,
             swizzled=spec.smem.swizzle is not Swizzle.NONE,
@@ -59,6 +104,27 @@ class Facts:
             multicast=any(copy.mask is not None for copy in plan.copies),
             persistent=spec.scheduler.kind is SchedulerKind.PERSISTENT,
             double=spec.epilogue.register_buffers == 2,
+            cooperative=spec.load.kind is LoadKind.COOPERATIVE,
+            single=spec.scheduler.kind is SchedulerKind.SINGLE,
+            grouped=plan.walk.grouped,
+            ring=plan.tmem is not None and len(plan.tmem.slots) > 1,
+            slots=spec.pipeline.acc_stages > 1,
+            consumers=plan.geometry.consumers > 1,
+            stores=plan.output is not None,
+            reuse=plan.output is not None and plan.output.reused,
+            held=plan.epilogue.held,
+            releases=plan.barrier(Purpose.ACC_EMPTY) is not None,
+            each_thread=any(
+                arrive.how is ArriveHow.THREADS
+                for barrier in plan.barriers
+                for arrive in barrier.arrives
+            ),
+            columns=plan.walk.group_n is not None,
+            ragged=plan.problem.ragged,
+            registers=plan.launch.min_blocks is not None,
+            pingpong=spec.mainloop.kind is MainloopKind.PINGPONG,
+            shares_tile=plan.geometry.acc_rows != plan.geometry.tile_m,
+            uneven=plan.output is not None and bool(spec.epilogue.chunks % plan.output.stages),
         )
 
 
@@ -72,24 +138,38 @@ def _always(_: Facts) -> bool:
 SM100: tuple[Rule, ...] = (
     ("imports", "sm100/imports.j2", _always),
     ("storage", "sm100/storage.j2", _always),
+    ("tile_order", "common/tile_order_columns.j2", lambda f: f.columns),
+    ("tile_order", "sm100/tile_order.j2", lambda f: f.grouped),
     ("signature", "sm100/signature.j2", _always),
     ("setup", "sm100/setup.j2", _always),
+    ("work", "sm100/work_grouped.j2", lambda f: f.persistent and f.grouped),
     ("work", "sm100/work_persistent.j2", lambda f: f.persistent),
-    ("work", "sm100/work_pair.j2", lambda f: f.pair),
-    ("work", "sm100/work_multicast.j2", lambda f: f.multicast),
-    ("work", "sm100/work_cta.j2", _always),
+    ("work", "sm100/work_cta.j2", lambda f: not f.single),
+    ("ranks", "sm100/ranks_pair.j2", lambda f: f.pair),
+    ("ranks", "sm100/ranks_multicast.j2", lambda f: f.multicast),
+    ("k_tiles", "sm100/k_tiles_whole.j2", lambda f: f.cooperative and not f.one_step),
     ("k_tiles", "sm100/k_tiles.j2", lambda f: not f.one_step),
     ("operand_buffers", "sm100/buffers_swizzled.j2", lambda f: f.swizzled),
     ("operand_buffers", "sm100/buffers_plain.j2", _always),
+    ("output_buffers", "sm100/output_buffers.j2", lambda f: f.stores),
     ("allocate", "sm100/allocate_pair.j2", lambda f: f.pair),
     ("allocate", "sm100/allocate_cluster.j2", lambda f: f.cluster),
     ("allocate", "sm100/allocate_cta.j2", _always),
     ("init", "sm100/init.j2", _always),
+    ("tile_walk", "sm100/tile_walk.wrap.j2", lambda f: f.persistent and not f.specialized),
+    ("mainloop", "sm100/mainloop_cooperative.j2", lambda f: f.cooperative),
     ("mainloop", "sm100/mainloop_one_step.j2", lambda f: f.serial and f.one_step),
     ("mainloop", "sm100/mainloop_serial.j2", lambda f: f.serial),
     ("mainloop", "sm100/mainloop_prefetch.j2", lambda f: f.prefetch),
+    ("k_walk", "sm100/k_walk.wrap.j2", lambda f: f.cooperative and not f.one_step),
+    ("prologue", "sm100/prologue_walk.j2", lambda f: f.prefetch and f.persistent),
+    ("prologue", "sm100/prologue.j2", lambda f: f.prefetch),
+    ("ring_start", "sm100/ring_start.j2", lambda f: f.prefetch and not f.persistent),
+    ("wait_done", "sm100/wait_done_walk.j2", lambda f: f.prefetch and f.persistent),
+    ("wait_done", "sm100/wait_done.j2", lambda f: f.prefetch),
     ("producer", "sm100/producer.j2", lambda f: f.specialized),
     ("producer_walk", "sm100/producer_walk.wrap.j2", lambda f: f.specialized and f.persistent),
+    ("partition", "sm100/partition_cooperative.j2", lambda f: f.cooperative),
     ("partition", "sm100/partition_pair.j2", lambda f: f.pair and not f.persistent),
     ("partition", "sm100/partition_multicast.j2", lambda f: f.multicast),
     ("partition", "sm100/partition_cta.j2", _always),
@@ -101,40 +181,66 @@ SM100: tuple[Rule, ...] = (
     ("next_stage", "sm100/next_stage.j2", lambda f: not f.serial),
     ("mma", "sm100/mma.j2", lambda f: f.specialized),
     ("mma_walk", "sm100/mma_walk.wrap.j2", lambda f: f.specialized and f.persistent),
-    ("next_slot", "sm100/next_slot.j2", lambda f: f.persistent),
+    ("mma_slot", "sm100/mma_slot.j2", lambda f: f.ring),
+    ("next_slot", "sm100/next_slot.j2", lambda f: f.slots),
+    ("next_slot", "sm100/next_slot_single.j2", lambda f: f.persistent),
+    ("own_a", "sm100/own_a.j2", lambda f: f.consumers),
     ("tiled_mma", "sm100/tiled_mma.j2", _always),
-    ("accumulator", "sm100/accumulator_ring.j2", lambda f: f.persistent),
+    ("accumulator", "sm100/accumulator_ring.j2", lambda f: f.ring),
     ("accumulator", "sm100/accumulator_single.j2", _always),
     ("issue", "sm100/issue_blocks.j2", lambda f: f.blocks),
     ("issue", "sm100/issue_one.j2", lambda f: not f.one_step),
-    ("epilogue", "sm100/epilogue_persistent.j2", lambda f: f.persistent),
+    ("epilogue", "sm100/epilogue_walk.j2", lambda f: f.specialized and f.persistent),
     ("epilogue", "sm100/epilogue_tile.j2", _always),
     ("wait_accumulator", "sm100/wait_acc_full.j2", lambda f: f.specialized or f.one_step),
-    ("wait_accumulator", "sm100/wait_mainloop.j2", _always),
-    ("tmem_load", "sm100/tmem_load_ring.j2", lambda f: f.persistent),
+    ("wait_accumulator", "sm100/wait_mainloop.j2", lambda f: not f.cooperative),
+    ("own_rows", "sm100/own_rows.j2", lambda f: f.consumers),
+    ("tmem_load", "sm100/tmem_load_ring.j2", lambda f: f.ring),
     ("tmem_load", "sm100/tmem_load_single.j2", _always),
     ("registers", "sm100/registers_two.j2", lambda f: f.double),
     ("registers", "sm100/registers_one.j2", _always),
+    ("output", "sm100/output_partition.j2", lambda f: f.stores),
+    ("output", "sm100/registers_held.j2", lambda f: f.held),
+    ("output", "sm100/registers_chunk.j2", _always),
+    ("tile_output", "sm100/tile_output.j2", lambda f: not f.stores),
+    ("slot_view", "sm100/slot_view.j2", lambda f: f.ring),
     ("chunks", "sm100/chunks_double.j2", lambda f: f.double),
     ("chunks", "sm100/chunks_serial.j2", _always),
-    ("store_chunk", "sm100/store_chunk.j2", lambda f: not f.persistent),
-    ("release", "sm100/release_leader.j2", lambda f: f.persistent and f.pair),
+    ("store_chunk", "sm100/store_chunk_tma.j2", lambda f: f.stores),
+    ("store_chunk", "sm100/store_chunk.j2", lambda f: not f.held),
+    ("reuse_chunk", "sm100/reuse_chunk.j2", lambda f: f.reuse),
+    ("release_tile", "sm100/release_threads.j2", lambda f: f.held and f.each_thread),
+    ("release_tile", "sm100/release_thread.j2", lambda f: f.held),
+    ("release_chunk", "sm100/release_last.j2", lambda f: f.releases and not f.held),
+    ("release", "sm100/release_threads.j2", lambda f: f.each_thread and not f.held),
+    ("release", "sm100/release_thread.j2", lambda f: f.releases and not f.held),
+    ("arrive", "sm100/arrive_leader.j2", lambda f: f.releases and f.pair),
+    ("arrive", "sm100/arrive_cta.j2", lambda f: f.releases),
+    ("store_tile", "sm100/store_tile.j2", lambda f: f.held),
+    ("drain_tile", "sm100/drain_stores.j2", lambda f: f.stores and not f.persistent),
+    ("drain_stores", "sm100/drain_stores.j2", lambda f: f.stores and f.persistent),
     ("teardown", "sm100/teardown_pair.j2", lambda f: f.pair),
     ("teardown", "sm100/teardown_cluster.j2", lambda f: f.cluster),
     ("teardown", "sm100/teardown_cta.j2", _always),
     ("host", "sm100/host.j2", _always),
+    ("operand_layouts", "sm100/layouts_swizzled_single.j2", lambda f: f.swizzled and f.serial),
     ("operand_layouts", "sm100/layouts_swizzled.j2", lambda f: f.swizzled),
     ("operand_layouts", "sm100/layouts_plain.j2", lambda f: f.serial),
     ("operand_layouts", "sm100/layouts_plain_ring.j2", _always),
+    ("tma_atoms", "sm100/operands_gmem.j2", lambda f: f.cooperative),
     ("tma_atoms", "sm100/tma_multicast.j2", lambda f: f.multicast),
     ("tma_atoms", "sm100/tma_cta.j2", _always),
+    ("output_tensor", "sm100/output_tma.j2", lambda f: f.stores),
+    ("output_tensor", "sm100/output_gmem.j2", _always),
     ("check_problem", "common/check_problem.j2", _always),
+    ("extents", "common/extents_one_tile.j2", lambda f: f.single),
+    ("extents", "common/extents_multiple.j2", _always),
     ("main", "common/main.j2", _always),
     ("main_arguments", "common/main_arguments_persistent.j2", lambda f: f.persistent),
     ("main_arguments", "common/main_arguments.j2", _always),
 )
 
-TABLES = {Arch.SM100A: SM100}
+TABLES = {Arch.SM90A: SM90, Arch.SM100A: SM100}
 EPILOGUES = {Arch.SM100A: {EpilogueKind.DIRECT}}
 
 

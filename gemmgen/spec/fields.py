@@ -39,6 +39,8 @@ load_op m_step m_tile m_tiles main mask max_active_clusters n_step n_tile n_tile
 phase rank read_op row row_stride scope self shapes size slot slot_phase smem source stage start
 storage stream swizzle sys tcgen05 thread_idx tile tiled_mma tiles tma_a tma_b tmem tmem_load
 tmem_read tmem_slot torch us warp warp_idx
+a_stride b_stride acc_phase consumer copy_ab copy_atom copy_threads cta ctas d_rows d_smem d_tile
+done_phase first free inside my_copy own_row rows store_op tile_at tma_d
 """
 RESERVED = frozenset([*_USED.split(), *dir(builtins)])
 

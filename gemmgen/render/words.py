@@ -1,0 +1,161 @@
+"""The words of scheduler, accumulators and output: variables and expressions to print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gemmgen.plan import Plan
+from gemmgen.terms import LoadKind, Role, SchedulerKind, Swizzle
+
+
+def swizzle_bits(swizzle: Swizzle) -> int:
+    """Bits of the 16-byte chunk index that `swizzle` permutes."""
+    return {Swizzle.NONE: 0, Swizzle.B32: 1, Swizzle.B64: 2, Swizzle.B128: 3}[swizzle]
+
+
+def _layout_type(swizzle: Swizzle) -> str:
+    return "cute.Layout" if swizzle is Swizzle.NONE else "cute.ComposedLayout"
+
+
+def kernel_words(plan: Plan) -> dict[str, Any]:
+    """Parameters of the kernel, the host's arguments for them, and the tensor maps among them."""
+    tma, stores = plan.spec.load.kind is LoadKind.TMA, plan.output is not None
+    where = {True: "in TMA coordinates", False: "in global memory"}
+    parameters: list[str] = []
+    names: list[str] = []
+    for name, shape in (("a", "(M, K)"), ("b", "(N, K)")):
+        if tma:
+            parameters.append(f"tma_{name}: cute.CopyAtom,")
+            names.append(f"tma_{name}")
+        parameters.append(f"m{name.upper()}: cute.Tensor,  # {shape} {where[tma]}")
+        parameters.append(f"{name}_smem: {_layout_type(plan.spec.smem.swizzle)},")
+        names += [f"m{name.upper()}", f"{name}_smem"]
+    if plan.output is not None:
+        parameters.append("tma_d: cute.CopyAtom,")
+        names.append("tma_d")
+    parameters.append(f"mD: cute.Tensor,  # (M, N) {where[stores]}")
+    names.append("mD")
+    if plan.output is not None:
+        parameters.append("d_smem: cute.ComposedLayout,")
+        names.append("d_smem")
+    maps = [name for name in names if name.startswith("tma_")]
+    return {
+        "parameters": parameters,
+        "arguments": ", ".join(names),
+        "tensor_maps": maps,
+        "nvgpu": "cpasync, tcgen05" if maps else "tcgen05",
+    }
+
+
+def acc_words(plan: Plan) -> dict[str, str]:
+    """How accumulators are indexed: by slot of a ring, by consumer, or not at all."""
+    words = {
+        "rows": "TILE_M",
+        "a_buffers": "sA",
+        "count": "ACC_STAGES",
+        "index": "slot",
+        "offset": " + slot",
+        "phase": "slot_phase",
+        "reads_from": "slot, slot_phase = 0, 0",
+        "writes_from": "slot, slot_phase = 0, 1  # pre-armed: every slot starts empty",
+        "leader": "0",
+    }
+    single = plan.spec.pipeline.acc_stages == 1
+    if single:
+        words |= {"index": "", "offset": "", "phase": "acc_phase" if plan.persistent else "0"}
+        words["reads_from"] = "acc_phase = 0"
+        words["writes_from"] = "acc_phase = 1  # pre-armed: the accumulator starts empty"
+    if plan.geometry.consumers > 1:
+        words |= {"rows": "ACC_ROWS", "a_buffers": "own_A", "count": "CONSUMERS"}
+        words |= {"index": "consumer", "offset": " + consumer"}
+    return words
+
+
+def epilogue_words(plan: Plan) -> dict[str, str]:
+    """Which thread has which row of D, and how the warps of an accumulator meet."""
+    single = plan.spec.scheduler.kind is SchedulerKind.SINGLE
+    consumers, named = plan.geometry.consumers, plan.epilogue.named_barrier
+    first = min(plan.role(Role.EPILOGUE).warps, default=0)
+    words = {
+        "route": "tensor memory -> registers -> global memory",
+        "thread": "thread_idx",
+        "lanes": "Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile:"
+        " thread t has row t.",
+        "first_warp": f"warp_idx == {first}",
+        "release": "anything" if plan.epilogue.held else "its last chunk",
+        "sync": "cute.arch.sync_threads()",
+    }
+    if plan.output is not None:
+        words["route"] = "tensor memory -> registers -> shared memory -> global memory"
+    later = "Warp w reads 32 lanes from 32 (w % 4) on; a lane is a row: thread t has row t % 128."
+    threads, number = "32 * EPILOGUE_WARPS", "EPILOGUE_BARRIER"
+    if consumers > 1:
+        words |= {"thread": "own_row", "lanes": later, "first_warp": "warp_idx % 4 == 0"}
+        threads, number = f"{threads} // CONSUMERS", f"{number} + consumer"
+    elif first:
+        words |= {"thread": "(thread_idx % TILE_M)", "lanes": later}
+    if named is not None:
+        words["sync"] = f"cute.arch.barrier(barrier_id={number}, number_of_threads={threads})"
+    tile_row = words["thread"] if single else f"m_tile * TILE_M + {words['thread']}"
+    if consumers > 1:
+        tile_row = "m_tile * TILE_M + consumer * ACC_ROWS + own_row"
+    words["row"] = tile_row
+    words["chunk"] = "chunk" if single else "n_tile * EPI_CHUNKS + chunk"
+    return words
+
+
+def output_words(plan: Plan) -> dict[str, str]:
+    """Layout of the staged chunks of D, and which buffer and row of chunks a CTA uses."""
+    output, consumers = plan.output, plan.geometry.consumers
+    if output is None:
+        return {}
+    rows = output.rows_code
+    shape, stride = f"{rows}, EPI_N", "EPI_N, 1"
+    if output.boxes > 1:
+        shape = f"{rows}, (D_SPAN, EPI_N // D_SPAN)"
+        stride = f"D_SPAN, (1, {rows} * D_SPAN)"
+    buffer = "chunk % D_STAGES" if output.stages > 1 else "0"
+    if output.stages == plan.epilogue.chunks:
+        buffer = "chunk"
+    if consumers > 1:
+        buffer = f"consumer * D_STAGES + {buffer}" if output.stages > 1 else "consumer"
+    same = output.swizzle is plan.spec.smem.swizzle
+    m_tile = "0" if plan.spec.scheduler.kind is SchedulerKind.SINGLE else "m_tile"
+    return {
+        "shape": f"({shape}, {output.buffers_code})",
+        "stride": f"({stride}, {rows} * EPI_N)",
+        "swizzle": "swizzle"
+        if same
+        else f"cute.make_swizzle({swizzle_bits(output.swizzle)}, 4, 3)",
+        "buffer": buffer,
+        "m_tile": f"CONSUMERS * {m_tile} + consumer" if consumers > 1 else m_tile,
+    }
+
+
+def tile_words(plan: Plan) -> dict[str, str]:
+    """Place of the CTA's tile."""
+    single = plan.spec.scheduler.kind is SchedulerKind.SINGLE
+    return {"m": "0", "n": "0"} if single else {"m": "m_tile", "n": "n_tile"}
+
+
+def walk_words(plan: Plan) -> dict[str, Any]:
+    """The tile loop of a persistent kernel: its variables, and the place of each tile."""
+    walk, g = plan.walk, plan.geometry
+    place: list[str] = []
+    if walk.grouped and g.cluster_size > 1:
+        place = ["row, column = tile_at(tile, m_tiles, n_tiles)"]
+    both = [f"m_tile, n_tile = {walk.m_tile}, {walk.n_tile}"]
+    if walk.grouped and g.cluster_size == 1:
+        both = ["m_tile, n_tile = tile_at(tile, m_tiles, n_tiles)"]
+    producer = both
+    if g.is_pair:
+        half = f"b_tile = {walk.b_tile}  # the half of B that this CTA stages"
+        producer = [f"m_tile = {walk.m_tile}", half]
+    return {
+        "index": walk.index,
+        "count": walk.count,
+        "m_step": "(TILE_M * CLUSTER_M)" if g.cluster_m > 1 else "TILE_M",
+        "n_step": "(TILE_N * CLUSTER_N)" if g.cluster_n > 1 else "TILE_N",
+        "producer": place + producer,
+        "epilogue": place + both,
+    }

@@ -1,0 +1,268 @@
+# spec: specs/tirx/v1_one_tile.toml
+# digest: sha256:84223cb36f8735b242a53d2eb6253f387ed3332f8539d95693a4e8fa19951a42
+# partials:
+#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
+#   operand_buffers=sm100/buffers_swizzled allocate=sm100/allocate_cta init=sm100/init
+#   mainloop=sm100/mainloop_cooperative partition=sm100/partition_cooperative
+#   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single issue=sm100/issue_blocks
+#   epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_acc_full
+#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/registers_chunk
+#   tile_output=sm100/tile_output chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
+#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_swizzled_single
+#   tma_atoms=sm100/operands_gmem output_tensor=sm100/output_gmem check_problem=common/check_problem
+#   extents=common/extents_one_tile main=common/main main_arguments=common/main_arguments
+"""D = A @ B.T: One tile, one path.
+
+One 128 x 128 x 64 tile: global memory -> shared memory -> tensor core -> tensor memory ->
+registers -> global memory. All 128 threads copy A and B, 16 bytes at a time, and one warp
+issues four MMAs.
+
+Nothing here is fast: it shows the whole path. A and B are staged in swizzled shared memory and
+read there by the tensor core; tensor memory holds the accumulator alone, a row of D in each of
+its lanes.
+"""
+
+import sys
+
+import cuda.bindings.driver as cuda
+import cutlass
+import cutlass.cute as cute
+from cutlass._mlir.dialects import nvvm
+from cutlass.cute.nvgpu import tcgen05
+from cutlass.cute.runtime import from_dlpack
+
+# --- constants ---
+ARCH = "sm_100a"
+TILE_M, TILE_N, TILE_K = 128, 128, 64  # output tile of a CTA, all of K
+MMA_M, MMA_N, MMA_K = 128, 128, 16  # one tcgen05.mma
+K_BLOCKS = TILE_K // MMA_K  # 64 / 16 = 4 MMAs a k_tile
+VECTOR = 8  # values in the 16 bytes that a thread copies at a time
+ROW_THREADS = TILE_K // VECTOR  # 64 / 8 = 8: threads that copy a row
+AB_BYTES = (TILE_M + TILE_N) * TILE_K * 2  # (128 + 128) x 64 x 2 = 32_768
+EPI_N = 64  # accumulator columns that a thread reads at a time
+EPI_CHUNKS = TILE_N // EPI_N  # 128 / 64 = 2
+TMEM_COLUMNS = TILE_N  # one f32 accumulator of 128 columns
+TMEM_LANE = 1 << 16  # a TMEM address is lane << 16 | column
+THREADS = 128  # 4 warps
+MMA_WARP = 0
+
+assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
+assert AB_BYTES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"
+assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+
+# --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
+#   mma           mma: tcgen05.commit (1)                    -> epilogue, 0
+
+
+# --- storage: shared memory of one CTA ---
+@cute.struct
+class SharedStorage:
+    mma: cute.struct.MemRange[cutlass.Int64, 1]
+    tmem_slot: cutlass.Int32  # where tcgen05.alloc leaves the TMEM address
+    # 1024-byte alignment: the swizzle repeats every 8 rows of 128 bytes.
+    a: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, TILE_M * TILE_K], 1024]
+    b: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, TILE_N * TILE_K], 1024]
+
+
+@cute.kernel
+def gemm_kernel(
+    mA: cute.Tensor,  # (M, K) in global memory
+    a_smem: cute.ComposedLayout,
+    mB: cute.Tensor,  # (N, K) in global memory
+    b_smem: cute.ComposedLayout,
+    mD: cute.Tensor,  # (M, N) in global memory
+):
+    # --- setup ---
+    thread_idx, _, _ = cute.arch.thread_idx()
+    warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+
+    smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=1024))
+    mma = smem.mma.data_ptr()
+    # The swizzle goes on the pointer; the affine layout has no stage.
+    sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
+    sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
+
+    if warp_idx == 0:
+        with cute.arch.elect_one():
+            cute.arch.mbarrier_init(mma, 1)  # a commit
+        cute.arch.mbarrier_init_fence()  # the tensor core sees the counts too
+        cute.arch.alloc_tmem(TMEM_COLUMNS, smem.tmem_slot)
+        cute.arch.relinquish_tmem_alloc_permit()
+    cute.arch.sync_threads()
+    tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
+
+    # --- mainloop: all threads copy A and B, one warp issues the MMAs ---
+    # A thread copies 16 bytes at a time, ROW_THREADS threads a row, the CTA several rows.
+    copy_atom = cute.make_copy_atom(
+        cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128
+    )
+    copy_threads = cute.make_layout((THREADS // ROW_THREADS, ROW_THREADS), stride=(ROW_THREADS, 1))
+    copy_ab = cute.make_tiled_copy_tv(copy_atom, copy_threads, cute.make_layout((1, VECTOR)))
+    my_copy = copy_ab.get_slice(thread_idx)
+    gA = cute.local_tile(mA, (TILE_M, TILE_K), (0, None))  # (row, k, k_tile)
+    gB = cute.local_tile(mB, (TILE_N, TILE_K), (0, None))
+    tAgA, tAsA = my_copy.partition_S(gA), my_copy.partition_D(sA)
+    tBgB, tBsB = my_copy.partition_S(gB), my_copy.partition_D(sB)
+    tiled_mma = cute.make_tiled_mma(
+        tcgen05.MmaF16BF16Op(
+            cutlass.Float16,
+            cutlass.Float32,
+            (MMA_M, MMA_N, MMA_K),
+            tcgen05.CtaGroup.ONE,
+            tcgen05.OperandSource.SMEM,
+            tcgen05.OperandMajorMode.K,
+            tcgen05.OperandMajorMode.K,
+        )
+    )
+    # Shared-memory descriptors, (MMA, 1, K_BLOCKS)
+    tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
+    tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
+    acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
+    tCtAcc = cute.make_tensor(tmem, acc_layout)
+    cute.copy(copy_ab, tAgA[None, None, None, 0], tAsA)
+    cute.copy(copy_ab, tBgB[None, None, None, 0], tBsB)
+    cute.arch.fence_proxy("async.shared", space="cta")  # the tensor core reads what threads wrote
+    cute.arch.sync_threads()
+    if warp_idx == MMA_WARP:
+        for k_block in cutlass.range_constexpr(K_BLOCKS):
+            # The first MMA of a tile overwrites the accumulator, the others add to it.
+            tiled_mma.set(tcgen05.Field.ACCUMULATE, k_block != 0)
+            a_block = tCrA[None, None, k_block]
+            b_block = tCrB[None, None, k_block]
+            cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)
+        with cute.arch.elect_one():
+            # Arrives once these MMAs have read the buffers.
+            tcgen05.commit(mma)
+
+    # --- epilogue: tensor memory -> registers -> global memory ---
+    cute.arch.mbarrier_wait(mma, 0)
+    nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
+    # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
+    chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
+    tAcc = cute.make_tensor(tmem, chunk_layout)
+    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+    tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
+    tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
+    rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
+    rD = cute.make_rmem_tensor(EPI_N, cutlass.Float16)
+    gD = cute.local_tile(mD[thread_idx, None], (EPI_N,), (None,))
+    for chunk in cutlass.range_constexpr(EPI_CHUNKS):
+        cute.copy(tmem_load, tAcc[None, None, None, chunk], rAcc)
+        cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
+        rD.store(rAcc.load().to(cutlass.Float16))
+        cute.autovec_copy(rD, gD[None, chunk])
+
+    # --- teardown ---
+    nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
+    cute.arch.sync_threads()  # every warp has read its lanes
+    nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
+    if warp_idx == 0:
+        cute.arch.dealloc_tmem(tmem, TMEM_COLUMNS)
+
+
+# --- host: launch ---
+# ptxas treats a kernel whose symbol contains "cutlass" differently.
+gemm_kernel.set_name_prefix("gemm_kernel", remove_cutlass_symbol=True, keep_mangled_name=False)
+
+
+@cute.jit
+def gemm(
+    a: cute.Tensor,
+    b: cute.Tensor,
+    d: cute.Tensor,
+    stream: cuda.CUstream,
+):
+    # Operand buffers, (row, k): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    swizzle = cute.make_swizzle(3, 4, 3)
+    a_rows = cute.make_layout((TILE_M, TILE_K), stride=(TILE_K, 1))
+    b_rows = cute.make_layout((TILE_N, TILE_K), stride=(TILE_K, 1))
+    a_smem = cute.make_composed_layout(swizzle, 0, a_rows)
+    b_smem = cute.make_composed_layout(swizzle, 0, b_rows)
+    # A, B: 64-bit row strides, as offsets may pass 2^31; multiples of 8 give 16-byte loads.
+    a_stride = cute.assume(cutlass.Int64(a.stride[0]), divby=8)
+    b_stride = cute.assume(cutlass.Int64(b.stride[0]), divby=8)
+    mA = cute.make_tensor(a.iterator, cute.make_layout(a.shape, stride=(a_stride, 1)))
+    mB = cute.make_tensor(b.iterator, cute.make_layout(b.shape, stride=(b_stride, 1)))
+    # D: 64-bit row stride, as offsets may pass 2^31; a multiple of 8 gives 16-byte stores.
+    m, n = d.shape
+    row_stride = cute.assume(cutlass.Int64(d.stride[0]), divby=8)
+    mD = cute.make_tensor(d.iterator, cute.make_layout((m, n), stride=(row_stride, 1)))
+    gemm_kernel(mA, a_smem, mB, b_smem, mD).launch(
+        grid=(1, 1, 1),
+        block=(THREADS, 1, 1),
+        smem=SharedStorage.size_in_bytes(),
+        stream=stream,
+    )
+
+
+class UnsupportedProblem(ValueError):
+    """A problem that this kernel would get wrong; the message names the rule."""
+
+
+def check_problem(a, b, d):
+    """Raise UnsupportedProblem, before any launch, unless D = A @ B.T is a problem for `gemm`."""
+    for name, t in (("A", a), ("B", b), ("D", d)):
+        if len(t.shape) != 2:
+            raise UnsupportedProblem(f"{name} has {len(t.shape)} dimensions: a matrix has 2")
+        if str(t.dtype).removeprefix("torch.") != "float16":
+            raise UnsupportedProblem(f"{name} is {t.dtype}: this kernel takes float16")
+    (m, k), n = a.shape, b.shape[0]
+    if b.shape[1] != k or tuple(d.shape) != (m, n):
+        shapes = ", ".join(str(tuple(t.shape)) for t in (a, b, d))
+        raise UnsupportedProblem(f"shapes {shapes}: expected A (M, K), B (N, K), D (M, N)")
+    if not 0 < min(m, n, k) <= max(m, n, k) < 2**31:
+        raise UnsupportedProblem(f"M, N, K = {m}, {n}, {k}: each must be in 1 ... 2^31 - 1")
+    if m != TILE_M or n != TILE_N:
+        raise UnsupportedProblem(
+            f"M, N = {m}, {n}: this kernel computes one {TILE_M} x {TILE_N} tile"
+        )
+    if k != TILE_K:
+        raise UnsupportedProblem(f"K = {k}: this kernel has no loop, K must be {TILE_K}")
+    for name, t in (("A", a), ("B", b), ("D", d)):
+        row_stride, inner_stride = t.stride()
+        if inner_stride != 1:
+            raise UnsupportedProblem(
+                f"{name} has inner stride {inner_stride}: rows must be contiguous"
+            )
+        if row_stride < t.shape[1]:
+            raise UnsupportedProblem(
+                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+            )
+        if row_stride % 8 or t.data_ptr() % 16:
+            raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
+    if len({str(t.device) for t in (a, b, d)}) != 1:
+        raise UnsupportedProblem(
+            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
+        )
+
+
+def main(argv):
+    import torch
+
+    if len(argv) != 3 or not all(size.isdecimal() for size in argv):
+        sys.exit("usage: python v1_one_tile.py M N K")
+    if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
+        sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
+    m, n, k = (int(size) for size in argv)
+    a = torch.randn(m, k, device="cuda", dtype=torch.float16)
+    b = torch.randn(n, k, device="cuda", dtype=torch.float16)
+    d = torch.full((m, n), torch.nan, device="cuda", dtype=torch.float16)
+    check_problem(a, b, d)
+    stream = cuda.CUstream(torch.cuda.current_stream().cuda_stream)
+    args = [from_dlpack(t, assumed_align=16).mark_layout_dynamic(leading_dim=1) for t in (a, b, d)]
+    args += [stream]
+    kernel = cute.compile(gemm, *args)
+    kernel(*args)
+    torch.testing.assert_close(d.float(), a.float() @ b.float().T, rtol=1e-3, atol=1e-2)
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    for _ in range(20):
+        kernel(*args)
+    end.record()
+    end.synchronize()
+    us = start.elapsed_time(end) * 1e3 / 20
+    print(f"{m} x {n} x {k}: {us:.1f} us, {2 * m * n * k / us / 1e6:.1f} TFLOP/s")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
