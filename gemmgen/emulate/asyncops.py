@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from gemmgen.emulate.machine import Cta, Group
+    from gemmgen.emulate.mbarrier import MBarrier
     from gemmgen.emulate.ptx import Instr
 
 
@@ -37,6 +41,22 @@ class Wait:
     phase: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Memory that an operation reads or writes, for race detection.
+
+    ``space`` is ``shared``, ``tmem`` (both of ``cta``) or ``global``. ``where`` are chunks of 16
+    bytes of shared memory, or columns of Tensor Memory; with ``size`` they are first
+    bytes (addresses) of runs of ``size`` bytes.
+    """
+
+    space: str
+    cta: Cta
+    writes: bool
+    where: slice | NDArray[np.int64]
+    size: int = 0
+
+
 @dataclass(eq=False, slots=True)
 class AsyncOp:
     """One asynchronous operation, submitted with ``Machine.submit``.
@@ -46,7 +66,9 @@ class AsyncOp:
     the order of submission; ``queue`` None completes in any order. ``run`` takes effect at
     completion: it reads and writes memory and signals barriers then. ``size`` is the bytes that a
     copy moves, of an MMA M x N x the bytes of K in one CTA; ``signals`` names the barrier that is
-    signalled. Both are for traces and nominal timing.
+    signalled. Both are for traces and nominal timing. For race detection: ``lane`` issued it (-1:
+    the whole group), ``touches`` tells what memory it uses and ``barriers`` which mbarriers it
+    will signal; ``mark`` is the listener's own.
     """
 
     kind: str
@@ -62,3 +84,7 @@ class AsyncOp:
     serial: int = 0
     done: bool = False
     channel: Channel = field(default_factory=Channel)
+    lane: int = -1
+    touches: Callable[[], Sequence[Touch]] | None = None
+    barriers: Callable[[], Sequence[MBarrier]] | None = None
+    mark: Any = None

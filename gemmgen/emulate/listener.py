@@ -41,17 +41,31 @@ class Listener:
         """A waiting group is about to retry its instruction."""
 
     def on_sync(self, group: Group, instr: Instr, what: str, target: object) -> None:
-        """A synchronising instruction took effect. ``what``: ``init``, ``arrive``, ``expect``,
-        ``passed`` (mbarrier ``target``), ``bar`` (named barrier, at release),
-        ``cluster_arrive``, ``cluster_wait``, ``fence`` (``target``: opcode).
+        """A synchronising instruction took effect. ``what``, with its ``target``:
+
+        - ``init``, ``arrive``, ``expect``, ``passed``: an mbarrier; a group is the lanes that did
+          it, and ``arrive`` and ``expect`` come before their effect;
+        - ``bar``, ``bar_passed``: a named barrier and its generation, at the arrival and when the
+          threads go on;
+        - ``cluster_arrive``, ``cluster_wait``: a cluster and the phase of its barrier;
+        - ``warp``: None, the lanes of bar.warp.sync;
+        - ``fence``: the opcode, also of proxy and tcgen05 fences;
+        - ``bulk_wait``: asynchronous operations that are read or written, and which of the two;
+        - ``tmem_wait``: `ld` or `st`;
+        - ``wgmma``, ``wgmma_wait``: a wgmma that a warp has issued, those that it has waited for.
         """
 
     def on_access(
         self, group: Group, instr: Instr, space: str, cta: Cta, address: Value, size: int, kind: str
     ) -> None:
         """A generic access of ``size`` bytes for each active lane. ``space``: ``shared``
-        (``address`` is the offset in ``cta``) or ``global``; ``kind``: ``read``, ``write`` or
-        ``atomic``.
+        (``address`` is the offset in ``cta``), ``global`` or ``tmem`` (``address`` as in PTX,
+        ``size`` columns; also ``alloc`` and ``free``); ``kind``: ``read``, ``write`` or ``atomic``.
+        """
+
+    def on_signal(self, barrier: MBarrier) -> None:
+        """An arrival or bytes are about to count on an mbarrier; ``machine.running`` is the
+        asynchronous operation that brings them, None for a thread.
         """
 
 
@@ -72,6 +86,7 @@ class Hub:
         self.wake = over("on_wake")
         self.sync = over("on_sync")
         self.access = over("on_access")
+        self.signal = over("on_signal")
 
     def on_start(self, cta: Cta) -> None:
         """See :class:`Listener`, here and below."""
@@ -115,3 +130,7 @@ class Hub:
     ) -> None:
         for x in self.access:
             x.on_access(group, instr, space, cta, address, size, kind)
+
+    def on_signal(self, barrier: MBarrier) -> None:
+        for x in self.signal:
+            x.on_signal(barrier)

@@ -250,6 +250,7 @@ class Machine:
         self.instructions = 0
         self.clock = 0
         self.pending: list[AsyncOp] = []  # in the order of submission
+        self.running: AsyncOp | None = None  # the one that is taking effect
         self.woken: list[Group] = []
         self.born: list[Group] = []
         self.waiting_clusters: deque[Dim3] = (
@@ -281,7 +282,9 @@ class Machine:
     def complete(self, operation: AsyncOp) -> None:
         """Let one pending operation take effect."""
         self.pending.remove(operation)
+        before, self.running = self.running, operation
         operation.run()
+        self.running = before
         operation.done = True
         self.progress += 1
         self.clock += 1

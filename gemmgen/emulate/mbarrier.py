@@ -4,7 +4,7 @@ mbarrier".
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gemmgen.emulate.asyncops import Channel
 from gemmgen.emulate.errors import EmulationError
@@ -26,6 +26,7 @@ class MBarrier:
         "count",
         "cta",
         "machine",
+        "mark",
         "next_count",
         "offset",
         "pending",
@@ -43,6 +44,7 @@ class MBarrier:
         self.tx = 0
         self.phase = 0
         self.channel = Channel()
+        self.mark: Any = None  # the listeners' own
 
     @property
     def label(self) -> str:
@@ -61,6 +63,8 @@ class MBarrier:
                 f"{self.label}: arrive of {count} with {self.pending} of {self.count} arrivals "
                 f"pending in phase {self.phase} (tx bytes still expected: {self.tx})",
             )
+        if self.machine.hub.signal:
+            self.machine.hub.on_signal(self)
         self.pending -= count
         self.machine.progress += 1
         if not self.pending and not self.tx:
@@ -72,6 +76,8 @@ class MBarrier:
 
     def complete_tx(self, tx: int) -> None:
         """``tx`` bytes have landed. Raises E210 out of range."""
+        if self.machine.hub.signal:
+            self.machine.hub.on_signal(self)
         self._set_tx(self.tx - tx)
         if not self.pending and not self.tx:
             self._flip()

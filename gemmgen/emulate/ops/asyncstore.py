@@ -7,15 +7,27 @@ from __future__ import annotations
 
 from functools import partial
 
-from gemmgen.emulate.asyncops import AsyncOp
+import numpy as np
+
+from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.decode import Decoder, Run, op
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.lanes import lane_of
 from gemmgen.emulate.machine import Group
+from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.ops.ldst import combine
 from gemmgen.emulate.ops.types import last_type
 
 _OPERATIONS = ("inc", "dec", "min", "max", "add", "and", "or", "xor")
+
+
+def _touches(g: Group, address: int, size: int) -> list[Touch]:
+    cta, offset = g.machine.cta_at(g.cta, address)
+    return [Touch("shared", cta, True, np.array([offset], dtype=np.int64), size)]
+
+
+def _barriers(g: Group, address: int) -> list[MBarrier]:
+    return [g.machine.barrier_at(g.cta, address)]
 
 
 @op("st.async", "red.async")
@@ -59,6 +71,9 @@ def async_store(d: Decoder) -> Run:
         for lane in g.lanes.tolist():
             mine = [lane_of(v, lane) & ((1 << bits) - 1) for v in values]
             work = partial(land, g, lane_of(where, lane), lane_of(signals, lane), mine)
-            g.machine.submit(AsyncOp("st_async", g.cta, work, "st_async", group=g, instr=d.instr))
+            store = AsyncOp("st_async", g.cta, work, "st_async", group=g, instr=d.instr, lane=lane)
+            store.touches = partial(_touches, g, lane_of(where, lane), size * len(values))
+            store.barriers = partial(_barriers, g, lane_of(signals, lane))
+            g.machine.submit(store)
 
     return run

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gemmgen.emulate.asyncops import Touch
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.machine import Cta, Machine
 from gemmgen.emulate.tensor.box import Window, box_shape, clip, row_pitch, smem_bytes, smem_chunks
@@ -64,6 +65,25 @@ def make_box(cta: Cta, map_address: int, coordinates: Sequence[int], offset: int
     box = Box(tensor_map, signed, window, offset, smem_chunks(tensor_map, offset))
     cta.shared.check(offset, box.size)
     return box
+
+
+def touch_shared(cta: Cta, box: Box, writes: bool) -> Touch:
+    """Return the box's place in a CTA's shared memory."""
+    if row_pitch(box.tensor_map) == box.tensor_map.inner_bytes:
+        first = box.offset // CHUNK_BYTES
+        return Touch("shared", cta, writes, slice(first, first + box.size // CHUNK_BYTES))
+    return Touch("shared", cta, writes, box.chunks)
+
+
+def touch_global(cta: Cta, box: Box, writes: bool) -> list[Touch]:
+    """Return the box's place in global memory; nothing when it is in a read-only buffer."""
+    window = box.window
+    if window is None or not cta.machine.memory.find(window.address, window.span).writable:
+        return []
+    starts = np.zeros(1, dtype=np.int64) + window.address
+    for extent, stride in zip(window.shape[:-1], window.strides[:-1], strict=True):
+        starts = (starts[:, None] + np.arange(extent, dtype=np.int64) * stride).ravel()
+    return [Touch("global", cta, writes, starts, window.shape[-1])]
 
 
 def view_of(machine: Machine, window: Window, write: bool = False) -> NDArray[np.uint8]:

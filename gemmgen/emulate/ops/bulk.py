@@ -12,13 +12,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from gemmgen.emulate.asyncops import AsyncOp
+from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.decode import Decoder, Run, op
 from gemmgen.emulate.lanes import lane_of
 from gemmgen.emulate.machine import Cta, Group, Machine
 from gemmgen.emulate.ops.boxes import reduce
 from gemmgen.emulate.ops.bulkgroups import Transfer, thread_groups
-from gemmgen.emulate.ops.tma import alive, signals_of
+from gemmgen.emulate.ops.tma import alive, barriers_of, signals_of
 from gemmgen.emulate.tensor.faults import fault
 
 Bytes = NDArray[np.uint8]
@@ -90,13 +90,37 @@ def _to_shared(d: Decoder) -> Run:
                 g.machine.memory.find(start, length)
             ranks = None if mask is None else lane_of(mask(g), lane)
             signals = signals_of(g.cta, owner, lane_of(barrier(g), lane), ranks, False)
-            work = partial(_land, g.cta, (start, offset, length), from_global, signals)
+            copy = (start, offset, length)
+            work = partial(_land, g.cta, copy, from_global, signals)
             detail = f"{length} bytes to shared offset {offset:#x}"
             operation = AsyncOp("bulk_copy", g.cta, work, "tma", None, detail, length)
-            operation.instr, operation.group = d.instr, g
+            operation.instr, operation.group, operation.lane = d.instr, g, lane
+            operation.touches = partial(
+                _touches, g.cta, (start, offset, length), from_global, signals
+            )
+            operation.barriers = partial(barriers_of, signals)
             g.machine.submit(operation)
 
     return run
+
+
+def _shared(cta: Cta, offset: int, size: int, writes: bool) -> Touch:
+    return Touch("shared", cta, writes, slice(offset // 16, (offset + size) // 16))
+
+
+def _global(cta: Cta, address: int, size: int, writes: bool) -> Touch:
+    return Touch("global", cta, writes, np.array([address], dtype=np.int64), size)
+
+
+def _touches(
+    cta: Cta, copy: tuple[int, int, int], from_global: bool, signals: list[tuple[Cta, Cta, int]]
+) -> list[Touch]:
+    source, offset, size = copy
+    landed = [_shared(target, offset, size, True) for target, _, _ in signals]
+    if from_global:
+        return [_global(cta, source, size, False), *landed]
+    owner, at = cta.machine.cta_at(cta, source)
+    return [_shared(owner, at, size, False), *landed]
 
 
 def _land(
@@ -146,6 +170,8 @@ def _submit(
         cta.machine.submit(writing)
 
     reading = AsyncOp("tma_store", cta, read, unit="tma", detail=detail, instr=d.instr, group=g)
+    reading.lane = lane
+    reading.touches = lambda: [_shared(cta, offset, length, False), _global(cta, to, length, True)]
     transfer = Transfer(reading)
     thread_groups(g.warp, lane).open.append(transfer)
     cta.machine.submit(reading)

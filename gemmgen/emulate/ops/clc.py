@@ -14,10 +14,11 @@ from functools import partial
 
 import numpy as np
 
-from gemmgen.emulate.asyncops import AsyncOp
+from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.decode import Decoder, Run, op
 from gemmgen.emulate.lanes import WARP, Value, lane_of
 from gemmgen.emulate.machine import Cta, Group
+from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.ops.tma import alive
 from gemmgen.emulate.tensor.faults import fault
 
@@ -45,9 +46,21 @@ def try_cancel(d: Decoder) -> Run:
                 raise fault("E250", "try_cancel after an answer that nothing was cancelled")
             targets = g.cta.cluster.ctas if everywhere else [g.cta]
             work = partial(_answer, g.cta, targets, offset, at)
-            g.machine.submit(AsyncOp("clc", g.cta, work, "clc", instr=d.instr, group=g))
+            ask = AsyncOp("clc", g.cta, work, "clc", instr=d.instr, group=g, lane=lane)
+            ask.touches = partial(_touches, targets, offset)
+            ask.barriers = partial(_barriers, targets, at)
+            g.machine.submit(ask)
 
     return run
+
+
+def _touches(targets: list[Cta], offset: int) -> list[Touch]:
+    chunks = slice(offset // ANSWER_BYTES, offset // ANSWER_BYTES + 1)
+    return [Touch("shared", target, True, chunks) for target in targets]
+
+
+def _barriers(targets: list[Cta], offset: int) -> list[MBarrier]:
+    return [target.barrier(offset) for target in targets]
 
 
 def _answer(cta: Cta, targets: list[Cta], offset: int, barrier: int) -> None:

@@ -26,8 +26,13 @@ def griddepcontrol(d: Decoder) -> Run:
 
 @op("fence.proxy")
 def fence_proxy(d: Decoder) -> Run:
-    """A fence between proxies."""
-    return _nothing
+    """A fence between proxies; listeners see it."""
+
+    def run(g: Group) -> None:
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "fence", d.instr.opcode)
+
+    return run
 
 
 @op("prefetch")

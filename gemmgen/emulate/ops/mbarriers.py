@@ -14,7 +14,7 @@ from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.lanes import WARP, Value, lane_of, spread
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.mbarrier import COUNT_LIMIT, MBarrier
-from gemmgen.emulate.ops.spaces import own_offset
+from gemmgen.emulate.ops.spaces import own_offset, part_of
 from gemmgen.emulate.ops.waitloop import is_wait_loop
 from gemmgen.emulate.ptx import Addr, Reg
 
@@ -34,9 +34,9 @@ def _finder(d: Decoder) -> Find:
     return own
 
 
-def _tell(g: Group, d: Decoder, what: str, bar: MBarrier) -> None:
+def _tell(g: Group, d: Decoder, what: str, bar: MBarrier, lane: int = -1) -> None:
     if g.machine.hub.sync:
-        g.machine.hub.on_sync(g, d.instr, what, bar)
+        g.machine.hub.on_sync(g if lane < 0 else part_of(g, (lane,)), d.instr, what, bar)
 
 
 @op("mbarrier.init")
@@ -97,7 +97,7 @@ def arrive(d: Decoder) -> Handler:
         def act(bar: MBarrier, lane: int) -> None:
             value = lane_of(amount(g), lane) if amount is not None else 1
             states[lane] = bar.phase
-            _tell(g, d, "arrive", bar)
+            _tell(g, d, "arrive", bar, lane)
             if expects:
                 bar.expect_tx(value)
                 value = 1
@@ -123,7 +123,7 @@ def transaction(d: Decoder) -> Handler:
     def run(g: Group) -> None:
         def act(bar: MBarrier, lane: int) -> None:
             value = lane_of(amount(g), lane)
-            _tell(g, d, "expect" if expects else "arrive", bar)
+            _tell(g, d, "expect" if expects else "arrive", bar, lane)
             if expects:
                 bar.expect_tx(value)
             else:
@@ -170,7 +170,10 @@ def wait(d: Decoder) -> Handler:
         out = np.zeros(WARP, dtype=np.bool_)
         wide = spread(where, 32), spread(values, 32)
         for lane in g.lanes.tolist():
-            out[lane] = passed(find(g, int(wide[0][lane])), int(wide[1][lane]))
+            bar = find(g, int(wide[0][lane]))
+            out[lane] = passed(bar, int(wide[1][lane]))
+            if out[lane]:
+                _tell(g, d, "passed", bar, lane)
         g.regs[slot] = out
 
     def run(g: Group) -> Wait | None:

@@ -81,12 +81,16 @@ def _threads(g: Group, aligned: bool) -> int:
 
 
 def _finish(g: Group, bar: Named, d: Decoder) -> None:
+    _tell(g, d, "bar", (bar, bar.generation))
     if bar.full(g.cta):
         if bar.votes:
             bar.result = bar.votes.pop()
         bar.release(g.cta)
+
+
+def _tell(g: Group, d: Decoder, what: str, target: object) -> None:
     if g.machine.hub.sync:
-        g.machine.hub.on_sync(g, d.instr, "bar", bar)
+        g.machine.hub.on_sync(g, d.instr, what, target)
 
 
 @op("bar.sync", "bar.cta.sync", "barrier.sync", "barrier.cta.sync")
@@ -105,6 +109,7 @@ def bar_sync(d: Decoder) -> Handler:
             return Wait(
                 bar.channel, f"barrier {bar.number}: {bar.arrived} of {expected} threads arrived"
             )
+        _tell(g, d, "bar_passed", (bar, generation))
         g.token = None
         return None
 
@@ -157,6 +162,7 @@ def bar_reduce(d: Decoder) -> Handler:
         if bar.generation == generation:
             return Wait(bar.channel, f"barrier {bar.number}: reduction")
         put(g, bar.result if mode == "popc" else bool(bar.result))
+        _tell(g, d, "bar_passed", (bar, generation))
         g.token = None
         return None
 
@@ -211,8 +217,7 @@ def cluster_arrive(d: Decoder) -> Handler:
             phases[lane] = cluster.barrier_phase
         cluster.arrived += g.mask.bit_count()
         g.machine.progress += 1
-        if g.machine.hub.sync:
-            g.machine.hub.on_sync(g, d.instr, "cluster_arrive", cluster)
+        _tell(g, d, "cluster_arrive", (cluster, cluster.barrier_phase))
         cluster_settle(cluster)
 
     return Handler(run=run, meet=_everyone if d.has("aligned") else None)
@@ -235,8 +240,7 @@ def cluster_wait(d: Decoder) -> Handler:
             )
         for lane in lanes:
             phases[lane] = -1
-        if g.machine.hub.sync:
-            g.machine.hub.on_sync(g, d.instr, "cluster_wait", cluster)
+        _tell(g, d, "cluster_wait", (cluster, phase))
         return None
 
     return Handler(run=run, blocking=True, meet=_everyone if d.has("aligned") else None)
@@ -250,7 +254,6 @@ def fence(d: Decoder) -> Handler:
     """Generic accesses take effect in program order here; listeners see the fence."""
 
     def run(g: Group) -> None:
-        if g.machine.hub.sync:
-            g.machine.hub.on_sync(g, d.instr, "fence", d.instr.opcode)
+        _tell(g, d, "fence", d.instr.opcode)
 
     return Handler(run=run)

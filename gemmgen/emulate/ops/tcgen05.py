@@ -14,10 +14,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from gemmgen.emulate.asyncops import AsyncOp
+from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.decode import Decoder, Run, op
 from gemmgen.emulate.lanes import Value, lane_of
 from gemmgen.emulate.machine import Cta, Group
+from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.ops.operands import operand_at, read_chunks, read_operands
 from gemmgen.emulate.ops.tma import alive
 from gemmgen.emulate.ops.tmem import agree, cta_group, peer_of, tensor_memory
@@ -123,8 +124,27 @@ def _issue(d: Decoder, g: Group, lane: int, issued: Mma) -> None:
     queue = _queue(issued.ctas)
     operation = AsyncOp("mma", g.cta, work, "mma", queue, str(issued), instr=d.instr, group=g)
     operation.size = issued.shape.m * issued.shape.n * K_BYTES // len(issued.ctas)
+    operation.lane, operation.touches = lane, partial(_touches, issued)
     g.warp.ext.setdefault(_LAST_MMA, {})[lane] = operation
     g.machine.submit(operation)
+
+
+def _touches(issued: Mma) -> list[Touch]:
+    shape, group = issued.shape, issued.group
+    found = []
+    for cta in issued.ctas:
+        found.append(Touch("tmem", cta, True, issued.columns))
+        if issued.a_in_tmem:
+            column = issued.a & 0xFFFF
+            found.append(Touch("tmem", cta, False, slice(column, column + K_BYTES // 4)))
+        else:
+            at = decode_tcgen05(issued.a)
+            a, _, _ = operand_at(cta, at, "A", shape.m // group, shape.a_mn_major, shape.a)
+            found.append(Touch("shared", cta, False, a))
+        at = decode_tcgen05(issued.b)
+        b, _, _ = operand_at(cta, at, "B", shape.n // group, shape.b_mn_major, shape.b)
+        found.append(Touch("shared", cta, False, b))
+    return found
 
 
 def _check(issued: Mma) -> None:
@@ -237,6 +257,8 @@ def commit(d: Decoder) -> Run:
             work = partial(_arrive, targets)
             commit = AsyncOp("commit", g.cta, work, "mma", queue, detail, instr=d.instr, group=g)
             commit.signals = targets[0][0].barrier(targets[0][1]).label
+            commit.lane = lane
+            commit.barriers = partial(_barriers, targets)
             g.machine.submit(commit)
 
     return run
@@ -250,6 +272,10 @@ def _targets(cta: Cta, address: int, mask: int | None) -> list[tuple[Cta, int]]:
     if mask == 0 or mask >> len(ctas):
         raise fault("E249", f"multicast mask {mask:#x} in a cluster of {len(ctas)} CTAs")
     return [(target, offset) for rank, target in enumerate(ctas) if mask >> rank & 1]
+
+
+def _barriers(targets: list[tuple[Cta, int]]) -> list[MBarrier]:
+    return [target.barrier(offset) for target, offset in targets]
 
 
 def _arrive(targets: list[tuple[Cta, int]]) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from gemmgen.emulate.asyncops import AsyncOp
+from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.decode import Decoder, Run, op
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.lanes import Value, lane_of
@@ -87,7 +87,9 @@ def _load(d: Decoder) -> Run:
             operation = AsyncOp("tma_load", g.cta, partial(_complete_load, g.cta, box, signals))
             operation.unit, operation.detail, operation.size = "tma", str(box), box.size
             operation.signals = signals[0][1].barrier(signals[0][2]).label
-            operation.instr, operation.group = d.instr, g
+            operation.instr, operation.group, operation.lane = d.instr, g, lane
+            operation.touches = partial(_touches, g.cta, box, signals)
+            operation.barriers = partial(barriers_of, signals)
             g.machine.submit(operation)
 
     return run
@@ -119,6 +121,16 @@ def signals_of(
             home = rank & ~1 | holder.rank & 1 if paired else rank
             found.append((ctas[rank], ctas[home], offset))
     return found
+
+
+def _touches(cta: Cta, box: boxes.Box, signals: list[tuple[Cta, Cta, int]]) -> list[Touch]:
+    landed = [boxes.touch_shared(target, box, True) for target, _, _ in signals]
+    return [*boxes.touch_global(cta, box, False), *landed]
+
+
+def barriers_of(signals: list[tuple[Cta, Cta, int]]) -> list[MBarrier]:
+    """Return the mbarriers that a copy signals."""
+    return [holder.barrier(offset) for _, holder, offset in signals]
 
 
 def _complete_load(cta: Cta, box: boxes.Box, signals: list[tuple[Cta, Cta, int]]) -> None:
@@ -180,7 +192,11 @@ def _submit_store(d: Decoder, g: Group, asked: tuple[int, ...], reduction: str) 
 
     kind = "tma_reduce" if reduction else "tma_store"
     reading = AsyncOp(kind, cta, read, "tma", detail=detail, instr=d.instr, group=g)
-    reading.size = box.size
+    reading.size, reading.lane = box.size, g.first
+    reading.touches = lambda: [
+        boxes.touch_shared(cta, box, False),
+        *boxes.touch_global(cta, box, True),
+    ]
     transfer = Transfer(reading)
     cta.machine.submit(reading)
     return transfer

@@ -78,6 +78,10 @@ def alloc(d: Decoder) -> Handler:
         found = _alloc_pair(g.cta, wanted) if group == 2 else _alloc_single(g.cta, wanted)
         if isinstance(found, Wait):
             return found
+        hub = g.machine.hub
+        if hub.access:
+            hub.on_access(g, d.instr, "tmem", g.cta, found, wanted, "alloc")
+            hub.on_access(g, d.instr, "shared", owner, offset, 4, "write")
         owner.shared.write(offset, found.to_bytes(4, "little"))
         return None
 
@@ -141,6 +145,9 @@ def dealloc(d: Decoder) -> Handler:
                 "tcgen05.alloc",
             )
         tensor_memory(g.cta).free(address(g), columns(g))
+        if g.machine.hub.access:
+            at, width = address(g), columns(g)
+            g.machine.hub.on_access(g, d.instr, "tmem", g.cta, at, width, "free")
         g.machine.notify(_pair(g.cta).channel if group == 2 else _single_channel(g.cta))
 
     return d.collective(run)

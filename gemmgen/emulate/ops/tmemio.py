@@ -94,6 +94,7 @@ def load(d: Decoder) -> Handler:
     def run(g: Group) -> None:
         memory, lane, column = _place(g, access, address(g), "tcgen05.ld")
         memory.check_written(lane, access.lanes, column, access.columns, "tcgen05.ld")
+        _tell(d, g, access, lane, column, waits)
         if straight:
             cells = memory.data[lane : lane + 32, column : column + len(slots)]
             block = np.ascontiguousarray(cells.T)
@@ -138,6 +139,7 @@ def store(d: Decoder) -> Handler:
         for first in {0, access.split}:
             width = access.columns - access.split
             memory.mark_written(lane, access.lanes, column + first, width)
+        _tell(d, g, access, lane, column, waits)
         if waits:
             _begin(g, memory, "tcgen05.st", column, access.columns)
 
@@ -158,6 +160,16 @@ def _check_registers(d: Decoder, access: _Access, registers: int) -> None:
         raise d.unknown(f"list of {registers} registers ({needed} expected)")
 
 
+def _tell(d: Decoder, g: Group, access: _Access, lane: int, column: int, waits: bool) -> None:
+    """Listeners hear of the access, and of its end where the kernel never waits for one."""
+    hub = g.machine.hub
+    if hub.access:
+        kind = "read" if d.base == "tcgen05.ld" else "write"
+        hub.on_access(g, d.instr, "tmem", g.cta, lane << 16 | column, access.columns, kind)
+    if hub.sync and not waits:
+        hub.on_sync(g, d.instr, "tmem_wait", d.base[-2:])
+
+
 def _begin(g: Group, memory: TensorMemory, opcode: str, column: int, columns: int) -> None:
     memory.unwaited.setdefault(g.warp.index, []).append((opcode, column, columns))
 
@@ -172,6 +184,8 @@ def wait(d: Decoder) -> Handler:
         unwaited = tensor_memory(g.cta).unwaited
         left = [access for access in unwaited.get(g.warp.index, ()) if access[0] != opcode]
         unwaited[g.warp.index] = left
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "tmem_wait", opcode[-2:])
 
     return d.collective(run)
 
@@ -180,8 +194,9 @@ def wait(d: Decoder) -> Handler:
 def fence(d: Decoder) -> Callable[[Group], None]:
     """Orders tcgen05 operations with thread synchronisation; they are emulated in order."""
     d.allow()
-    return _nothing
 
+    def run(g: Group) -> None:
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "fence", d.instr.opcode)
 
-def _nothing(g: Group) -> None:
-    pass
+    return run

@@ -53,7 +53,13 @@ def active_mask(d: Decoder) -> Handler:
 
 @op("bar.warp.sync")
 def warp_sync(d: Decoder) -> Handler:
-    return Handler(run=lambda g: None, meet=_members(d, d.ops[0]))
+    members = _members(d, d.ops[0])
+
+    def run(g: Group) -> None:
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "warp", None)
+
+    return Handler(run=run, meet=members)
 
 
 @op("shfl.sync")

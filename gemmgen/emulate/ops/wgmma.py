@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gemmgen.emulate.asyncops import AsyncOp, Wait
+from gemmgen.emulate.asyncops import AsyncOp, Touch, Wait
 from gemmgen.emulate.decode import Decoder, Handler, op
 from gemmgen.emulate.lanes import spread
 from gemmgen.emulate.machine import Cta, Group
@@ -85,6 +85,8 @@ def mma_async(d: Decoder) -> Handler:
             entry = Issued(d.instr.index, bits, _accumulator(form, current))
             group.issued.append(entry)
         _join(entry, d, bits, values, current, warp, state)
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "wgmma", entry)
         if form.a_in_registers:
             entry.a_registers[warp] = [read(g) for read in a]
         for slot, row in zip(slots, entry.accumulator.rows[warp], strict=True):
@@ -183,8 +185,19 @@ def _submit(d: Decoder, g: Group, form: Form, entry: Issued) -> None:
     detail = f"64x{form.n} {form.a}"
     work = partial(_complete, cta, form, entry)
     entry.operation = AsyncOp("wgmma", cta, work, "wgmma", queue, detail, instr=d.instr, group=g)
+    entry.operation.touches = partial(_touches, cta, form, entry.descriptors)
+    entry.operation.mark = entry.mark
     g.machine.notify(entry.channel)
     g.machine.submit(entry.operation)
+
+
+def _touches(cta: Cta, form: Form, bits: tuple[int, ...]) -> list[Touch]:
+    b, _, _ = operand_at(cta, decode_wgmma(bits[-1]), "B", form.n, form.b_mn_major, form.b)
+    found = [Touch("shared", cta, False, b)]
+    if not form.a_in_registers:
+        a, _, _ = operand_at(cta, decode_wgmma(bits[0]), "A", ROWS, form.a_mn_major, form.a)
+        found.append(Touch("shared", cta, False, a))
+    return found
 
 
 def _complete(cta: Cta, form: Form, entry: Issued) -> None:
@@ -259,6 +272,9 @@ def wait_group(d: Decoder) -> Handler:
         for entry in (e for entries in waited for e in entries):
             if not entry.accumulator.unfinished:
                 entry.accumulator.fill()
+        if g.machine.hub.sync:
+            done = [e.operation for entries in waited for e in entries]
+            g.machine.hub.on_sync(g, d.instr, "wgmma_wait", done)
         del state.committed[: len(waited)]
         warpgroup_state(g.cta, g.warp).forget()
         return None

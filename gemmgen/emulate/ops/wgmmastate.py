@@ -88,6 +88,7 @@ class Issued:
     warps: set[int] = field(default_factory=set)
     operation: AsyncOp | None = None
     channel: Channel = field(default_factory=Channel)
+    mark: Any = None  # the listeners' own
 
     def __post_init__(self) -> None:
         self.accumulator.unfinished += 1
