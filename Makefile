@@ -31,6 +31,9 @@ lint: $(READY)
 	$(BIN)/gemmgen fmt --check
 	$(BIN)/gemmgen render --all --check
 
+mutants: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m mutants
+
 fmt: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/gemmgen fmt
