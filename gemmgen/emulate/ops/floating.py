@@ -31,16 +31,17 @@ class Format:
         self.element = bits // 2 if self.packed else 16 if self.brain else bits
 
     def load(self, value: Value) -> Lanes:
-        """Bit patterns -> floats; one element (a packed pair: two) when uniform."""
+        """Bit patterns -> floats: one when uniform; packed pairs have shape (lanes, 2)."""
         raw = value if isinstance(value, np.ndarray) else np.array([value], dtype=DTYPES[self.bits])
         if self.packed:
-            raw = raw.view(DTYPES[self.element])
+            raw = raw.view(DTYPES[self.element]).reshape(-1, 2)
         if self.brain:
             return (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
         return to_float(raw, self.element)
 
     def store(self, array: Lanes) -> Value:
         """Floats -> bit patterns, NaN canonical."""
+        array = array.reshape(-1)
         if self.brain:
             raw = np.atleast_1d(np.asarray(_f32_to_bf16(array)))
         else:

@@ -69,6 +69,18 @@ def test_neg_and_abs_touch_the_sign_alone() -> None:
     assert (map_lanes("abs.f32 {d}, {0};", (a,), 32, False) == a & 0x7FFFFFFF).all()
 
 
+def test_a_packed_pair_of_floats_multiplies_by_a_pair_that_all_lanes_share() -> None:
+    a = np.arange(64, dtype=np.float32)
+    out = map_lanes(
+        "mov.b32 %r1, 0f40000000; mov.b32 %r2, 0fBF800000; mov.b64 %d3, {{%r1, %r2}};"
+        "mul.rn.f32x2 %d4, {0}, %d3; fma.rn.f32x2 {d}, %d4, %d3, {0};",
+        (a.view("u8"),),
+        64,
+        False,
+    )
+    assert (out.view(np.float32).reshape(32, 2) == a.reshape(32, 2) * [5, 2]).all()
+
+
 def test_packed_half_adds_both_halves() -> None:
     a, b = (np.arange(64, dtype=np.float16) + i for i in range(2))
     out = map_lanes("add.rn.f16x2 {d}, {0}, {1};", (a.view("u4"), b.view("u4")), 32, False)
