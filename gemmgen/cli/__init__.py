@@ -15,7 +15,7 @@ from gemmgen.cli.failures import report_failures
 COMMANDS = {
     name: f"gemmgen.cli.{name}"
     for name in (
-        "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list", "render",
+        "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list", "profile", "render",
         "schema", "show", "test", "trace",
     )
 }  # fmt: skip

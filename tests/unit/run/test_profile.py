@@ -1,0 +1,82 @@
+"""Reading what ncu prints, and its two ways to refuse."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gemmgen.run.profile import FIGURES, STALL, parse, profile
+from gemmgen.terms import GemmgenError
+
+SHAPE = (4096, 4096, 4096)
+
+
+def _page(cells: dict[str, tuple[str, str]]) -> str:
+    rows = [["ID", *cells], ["", *(unit for unit, _ in cells.values())]]
+    rows.append(["0", *(value for _, value in cells.values())])
+    csv = "\n".join(",".join(f'"{cell}"' for cell in row) for row in rows)
+    return f"==PROF== Connected to process 1\n{csv}\n"
+
+
+PAGE = _page(
+    {
+        FIGURES["microseconds"]: ("nsecond", "212,480"),
+        FIGURES["tensor_percent"]: ("%", "93.25"),
+        FIGURES["sm_mhz"]: ("Ghz", "1.25"),
+        FIGURES["waves"]: ("", "1"),
+        STALL.format("barrier"): ("inst", "0.5"),
+        STALL.format("gmma"): ("inst", "7.25"),
+    }
+)
+
+
+def test_figures_come_in_their_units_and_missing_metrics_are_left_out() -> None:
+    result = parse(PAGE, "h9", SHAPE)
+    assert result.figures == pytest.approx(
+        {"microseconds": 212.48, "tensor_percent": 93.25, "sm_mhz": 1250.0, "waves": 1.0}
+    )
+
+
+def test_stalls_are_sorted_most_first() -> None:
+    assert parse(PAGE, "h9", SHAPE).stalls == (("gmma", 7.25), ("barrier", 0.5))
+
+
+def _answers(code: int, text: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess([], code, text, "")
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "wanted"),
+    [
+        (1, "==ERROR== ERR_NVGPUCTRPERM - no permission", "T421"),
+        (1, "Traceback", "T422"),
+        (0, "==PROF== Disconnected", "T422"),
+    ],
+)
+def test_a_refusal_of_ncu_is_a_coded_error(code: int, text: str, wanted: str) -> None:
+    with pytest.raises(GemmgenError) as caught:
+        profile(Path("h9.py"), SHAPE, run=lambda _: _answers(code, text))
+    assert caught.value.findings[0].code == wanted
+
+
+def test_a_missing_ncu_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GemmgenError) as caught:
+        profile(Path("h9.py"), SHAPE)
+    assert caught.value.findings[0].code == "T420"
+
+
+def test_the_command_leaves_clocks_alone_and_profiles_one_launch() -> None:
+    seen: list[list[str]] = []
+
+    def run(command: list[str]) -> subprocess.CompletedProcess[str]:
+        seen.append(command)
+        return _answers(0, PAGE)
+
+    profile(Path("h9.py"), SHAPE, Path("built"), run=run)
+    (command,) = seen
+    assert command[command.index("--clock-control") + 1] == "none"
+    assert command[command.index("--launch-count") + 1] == "1"
+    assert command[-5:] == ["h9.py", "4096", "4096", "4096", "built"]
