@@ -40,6 +40,7 @@ fmt: $(READY)
 
 render: $(READY)
 	$(BIN)/gemmgen render --all
+	$(BIN)/gemmgen ladder --into README.md
 
 tables: $(READY)
 	$(BIN)/gemmgen test generated --json docs/results/emulator.json

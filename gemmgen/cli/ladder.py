@@ -11,7 +11,7 @@ import click
 from gemmgen.cli.common import root_folder
 from gemmgen.files import write_atomic
 from gemmgen.records import TestRecord
-from gemmgen.report.ladder import Rung, markdown, replace_tables
+from gemmgen.report.ladder import Rung, markdown, replace_tables, tables_in
 from gemmgen.report.load import load_records
 from gemmgen.run.ladder import Step, climb, ladder_names
 from gemmgen.spec.model import Published
@@ -44,22 +44,29 @@ def command(names: tuple[str, ...], into: Path | None, check: bool, records: Pat
         raise click.UsageError("--into takes the names from the document")
     root = root_folder()
     known = _records(root, records)
-    folder = (into or root / "README.md").parent
-    tables = {
-        name: markdown([_rung(step, root, folder) for step in climb(root, name)], known)
-        for name in names or ladder_names(root)
-    }
     if into is None:
-        click.echo("\n".join(tables.values()), nl=False)
+        wanted = list(names) or ladder_names(root)
+        click.echo("\n".join(_tables(wanted, root, root, known).values()), nl=False)
         return
     before = into.read_text(encoding="utf-8")
-    after = replace_tables(before, tables, str(into))
+    tables = _tables(tables_in(before, str(into)), root, into.resolve().parent, known)
+    after = replace_tables(before, tables)
     if after != before and not check:
         write_atomic(into, after)
     state = "current" if after == before else ("STALE" if check else "written")
     click.echo(f"{state:8} {into}")
     if state == "STALE":
         sys.exit(1)
+
+
+def _tables(
+    names: list[str], root: Path, folder: Path, records: list[TestRecord]
+) -> dict[str, str]:
+    """Table by ladder; links lead from `folder`."""
+    return {
+        name: markdown([_rung(step, root, folder) for step in climb(root, name)], records)
+        for name in names
+    }
 
 
 def _records(root: Path, chosen: Path | None) -> list[TestRecord]:

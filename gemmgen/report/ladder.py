@@ -85,25 +85,21 @@ def verified(record: TestRecord) -> str:
     return f"{_WHERE[record.runner]}, {passed} cases"
 
 
-def replace_tables(text: str, tables: dict[str, str], file: str) -> str:
-    """`text` with the table of each ladder between its two marks.
+def tables_in(text: str, file: str) -> list[str]:
+    """Ladders whose tables `text` has a place for: between ``<!-- ladder NAME -->`` and its end.
 
     Raises:
-        GemmgenError: T406, a mark names a ladder that is not in `tables`; T407, there is no mark.
+        GemmgenError: T407, there is none.
     """
     names = [match["name"] for match in _MARK.finditer(text)]
     if not names:
         help_ = "add `<!-- ladder NAME -->` and `<!-- end ladder -->`, each on its own line"
         raise GemmgenError([Finding("T407", "no place for a table", file=file, help=help_)])
-    unknown = [name for name in names if name not in tables]
-    if unknown:
-        known = ", ".join(f"`{name}`" for name in tables)
-        raise GemmgenError(
-            [
-                Finding("T406", f"no ladder `{n}`", file=file, help=f"known: {known}")
-                for n in unknown
-            ]
-        )
+    return names
+
+
+def replace_tables(text: str, tables: dict[str, str]) -> str:
+    """`text` with the table of each ladder that it has a place for."""
     return _MARK.sub(lambda match: f"{match[1]}{tables[match['name']]}{match[3]}", text)
 
 

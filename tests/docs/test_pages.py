@@ -32,7 +32,7 @@ page = pytest.mark.parametrize("path", PAGES, ids=_id)
 def test_ladder_tables_are_current(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     result = CliRunner().invoke(main, ["ladder", "--into", str(path), "--check"])
-    assert result.exit_code == 0, f"{result.output}run `make tables`"
+    assert result.exit_code == 0, f"{result.output}run `gemmgen ladder --into {path.name}`"
 
 
 def test_the_readme_has_the_table_of_the_first_ladder() -> None:
@@ -43,9 +43,14 @@ def test_the_readme_has_the_table_of_the_first_ladder() -> None:
 @page
 def test_excerpts_are_in_their_files(path: Path) -> None:
     for found in EXCERPT.finditer(path.read_text(encoding="utf-8")):
-        source = (ROOT / found["path"]).read_text(encoding="utf-8")
+        source = _flush((ROOT / found["path"]).read_text(encoding="utf-8"))
         for piece in found["text"].split("…\n"):
-            assert piece.strip("\n") in source, f"stale excerpt of {found['path']}:\n{piece}"
+            assert _flush(piece) in source, f"stale excerpt of {found['path']}:\n{piece}"
+
+
+def _flush(text: str) -> str:
+    """`text` without indentation: an excerpt may stand further left than its source."""
+    return "\n".join(line.strip() for line in text.strip().splitlines())
 
 
 @page
