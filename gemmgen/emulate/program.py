@@ -123,7 +123,7 @@ def _decode(kernel: Kernel, instr: Instr, symbols: dict[str, int]) -> Step:
         made = decode(decoder)
         handler = made if isinstance(made, Handler) else Handler(run=made)
         return Step(instr, handler, frozenset(decoder.reads | guard), frozenset(decoder.writes))
-    except (EmulationError, IndexError, StopIteration, KeyError, AssertionError) as error:
+    except (EmulationError, LookupError, StopIteration, AssertionError, ValueError) as error:
         reads = frozenset(guard.union(*(_registers(o) for o in instr.operands)))
         return Step(instr, Handler(run=_raiser(instr, error)), reads, frozenset())
 

@@ -56,6 +56,8 @@ def _value(operand: Operand, known: dict[int, int]) -> int | None:
 
 def _fold(step: Instr, name: str, known: dict[int, int]) -> bool:
     """Evaluate not, selp and setp.eq/ne on what is known; False when that is not possible."""
+    if not step.operands:
+        return False
     target, *rest = step.operands
     values = [_value(o, known) for o in rest]
     if not isinstance(target, Reg) or None in values:
