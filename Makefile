@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint fmt render tables clean
+.PHONY: help demo test lint fmt render tables conformance fuzz bench-emulator clean
 
 help:
 	@echo "make demo    prove one kernel: render a spec, compile it, run it in the emulator"
@@ -13,6 +13,9 @@ help:
 	@echo "make fmt     format Python files and specs"
 	@echo "make render  write generated/ anew from specs/ and templates/"
 	@echo "make tables  prove every kernel anew, and bring the README's tables up to date"
+	@echo "make conformance     run kernels that others wrote in the emulator, under every timing policy"
+	@echo "make fuzz            draw specs until told to stop: each is refused by name, or equals torch"
+	@echo "make bench-emulator  how many warp instructions a second the emulator runs"
 	@echo "make clean   remove the environment"
 
 demo: $(READY)
@@ -46,11 +49,20 @@ tables: $(READY)
 	$(BIN)/gemmgen test generated --json docs/results/emulator.json
 	$(BIN)/gemmgen ladder --into README.md
 
+conformance: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m conformance
+
+fuzz: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(SEED),--seed $(SEED))
+
+bench-emulator: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.emulator
+
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gemmgen needs Python 3.11 or newer, this is %d.%d: try make PYTHON=python3.12" % sys.version_info[:2])'
 	@echo "making the environment in $(VENV): CuTe DSL and torch are a few GiB, this takes minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[run,dev]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[run,dev,conformance]'
 	@touch $@
 
 clean:

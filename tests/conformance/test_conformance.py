@@ -1,0 +1,60 @@
+"""Kernels that nobody here wrote pass in the emulator: a part of `make conformance`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+
+pytest.importorskip("cutlass", reason="CuTe DSL is not installed")
+
+from conformance import cutlass_examples, quack
+from conformance.model import Case
+from conformance.runs import POLICIES, run_case, run_once, settings_of
+
+pytestmark = [pytest.mark.compile, pytest.mark.conformance]
+CASES = {case.name: case for case in (*quack.cases(), *cutlass_examples.cases())}
+FIXED = {  # the policies that each kernel of the fixed part runs under
+    "quack_pingpong_one_cluster": ("lazy", "pct"),
+    "quack_cooperative_bf16": ("eager", "starve"),
+    "quack_pairs_clc": ("lazy", "delay"),
+}
+
+
+def needed(case: Case) -> Case:
+    """Skip where the kernel's source is not installed."""
+    source = quack if case.name.startswith("quack_") else cutlass_examples
+    if reason := source.missing():
+        pytest.skip(reason)
+    return case
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_foreign_kernel_equals_torch_under_hostile_timing(name: str) -> None:
+    row = run_case(needed(CASES[name]), FIXED[name])
+    assert row.message == ""
+    assert row.runs >= len(FIXED[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_every_foreign_kernel_equals_torch_under_every_policy(name: str) -> None:
+    row = run_case(needed(CASES[name]))
+    assert row.message == ""
+
+
+def test_a_wrong_element_of_a_foreign_kernel_would_be_seen() -> None:
+    prepared = needed(CASES["quack_cooperative_256"]).prepare()
+    settings = next(settings_of(CASES["quack_cooperative_256"], prepared, ("lazy",)))
+    assert run_once(prepared, settings)[1] == ""
+    prepared.matrices["d"].storage[255, 3] += 1
+    assert "1 of 65536 elements wrong; first at (255, 3)" in prepared.judge()
+    prepared.matrices["d"].storage.fill_(torch.nan)
+    assert prepared.judge().startswith("65536 of 65536")
+
+
+def test_names_are_unique_and_policies_are_all_turned_over() -> None:
+    assert max(Counter(case.name for case in quack.cases()).values()) == 1
+    assert max(Counter(case.name for case in cutlass_examples.cases()).values()) == 1
+    assert set().union(*FIXED.values()) <= set(POLICIES)
