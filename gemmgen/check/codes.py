@@ -14,6 +14,21 @@ CODES: dict[str, str] = {
     "P206": "An operand in shared memory is made of groups of eight rows, and a CTA loads whole"
     " groups; with multicast each CTA loads an equal slice for all that share it.",
     "P207": "The tensor core does not take these element types together.",
+    "P210": "The four warps of a warpgroup execute a wgmma together, and its result stays in their"
+    " registers: mma and epilogue have the same warps, 4 i to 4 i + 3 for some i.",
+    "P211": "A warp that waits for stages to become free must not be one of those that free them,"
+    " nor one of their warpgroup.",
+    "P212": "A wgmma has 64 rows, so a consumer's share of the tile is a multiple of 64.",
+    "P213": "With wgmma an accumulator is a set of registers of its warpgroup: one, not a ring.",
+    "P214": "In a ping-pong mainloop two consumers multiply in turn, each tiles of its own.",
+    "P215": "A deferred epilogue keeps a converted tile in registers and stores its chunks, staged"
+    " in shared memory, under the first k_tiles of the consumer's next tile.",
+    "P216": "An accumulator takes rows x columns / 128 registers of each thread, and the mainloop"
+    " needs about 36 more; with fewer the compiler would spill.",
+    "P217": "setmaxnreg moves registers between warpgroups: the producer's gives them up and the"
+    " consumers' take them. ptxas gives every thread the same number at launch.",
+    "P218": "stmatrix packs 16 columns of D at a time; without staging, the registers of a consumer"
+    " are stored at once.",
     "P220": "Barriers, padding and the A/B ring are more than the 227 KiB of shared memory that a"
     " CTA can have.",
     "P221": "All accumulator slots together are more than the 512 columns of tensor memory.",
@@ -56,11 +71,11 @@ CODES: dict[str, str] = {
     "P263": "A single tile has no order.",
     "P264": "TMA stores read shared memory, so the epilogue stages chunks of D there; a tile fills"
     " each of them equally often.",
-    "P290": "Legal, but no template prints kernels for this architecture yet.",
     "P291": "Legal, but no template prints these element types yet.",
     "P292": "Legal, but no template prints this layout in global memory yet.",
     "P293": "Legal, but no template prints this way of loading, or this mainloop, yet.",
     "P294": "Legal, but no template prints this scheduler yet.",
+    "P295": "Legal, but no template prints this epilogue yet.",
     "P296": "Legal, but no template prints this relation of tile and instruction yet.",
     "P297": "Legal, but no template prints this layout in shared memory yet.",
     "P298": "Legal, but no template prints this cluster yet.",

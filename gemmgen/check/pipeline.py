@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
+from gemmgen.plan.roles import in_registers
 from gemmgen.terms import EpilogueKind, Finding, KExtent, MainloopKind, SchedulerKind
 
 
@@ -14,6 +15,7 @@ def check_pipeline(plan: Plan) -> Iterator[Finding]:
     yield from _staged_output(plan)
     spec = plan.spec
     stages, kind = spec.pipeline.ab_stages, spec.mainloop.kind
+    group = "group_m" if spec.scheduler.group_m is not None else "group_n"
     if kind is MainloopKind.SERIAL and stages > 1:
         yield fault(
             "P260",
@@ -45,12 +47,19 @@ def check_pipeline(plan: Plan) -> Iterator[Finding]:
             "problem.k_extent",
             help='write `k_extent = "any"`, or a serial mainloop with one stage',
         )
-    if spec.scheduler.group_m is not None and spec.scheduler.kind is SchedulerKind.SINGLE:
+    if spec.scheduler.group_m is not None and spec.scheduler.group_n is not None:
+        yield fault(
+            "P263",
+            "tiles are walked in groups of rows or of columns",
+            "scheduler.group_n",
+            help="remove one of `group_m` and `group_n`",
+        )
+    if plan.walk.grouped and spec.scheduler.kind is SchedulerKind.SINGLE:
         yield fault(
             "P263",
             "a single tile has no order to group",
-            "scheduler.group_m",
-            help="remove `group_m`",
+            f"scheduler.{group}",
+            help=f"remove `{group}`",
         )
 
 
@@ -72,7 +81,7 @@ def _staged_output(plan: Plan) -> Iterator[Finding]:
             "epilogue.kind",
             help=f"write `d_stages = {min(2, epilogue.chunks)}`",
         )
-    elif epilogue.chunks % epilogue.d_stages:
+    elif epilogue.chunks % epilogue.d_stages and not in_registers(plan.spec):
         yield fault(
             "P264",
             "the staged chunks do not divide the chunks of a tile",

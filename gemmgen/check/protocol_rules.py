@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import BarrierPlan, Plan, Purpose
+from gemmgen.plan.roles import in_registers, is_specialized
 from gemmgen.spec.model import Spec
 from gemmgen.terms import (
     ArriveHow,
@@ -25,6 +26,7 @@ WHY = {
     Purpose.ACC_FULL: "tells the epilogue that the accumulator is complete",
     Purpose.ACC_EMPTY: "tells mma that the accumulator slot has been read",
     Purpose.MMA_DONE: "tells the one warp of the mainloop that its MMA has read the stage",
+    Purpose.MMA_TURN: "gives the tensor core to the next consumer",
 }
 PARTIES = {
     Purpose.AB_FULL: (Role.PRODUCER, Role.MMA),
@@ -32,6 +34,7 @@ PARTIES = {
     Purpose.ACC_FULL: (Role.MMA, Role.EPILOGUE),
     Purpose.ACC_EMPTY: (Role.EPILOGUE, Role.MMA),
     Purpose.MMA_DONE: (Role.MMA, Role.PRODUCER),
+    Purpose.MMA_TURN: (Role.MMA, Role.MMA),
 }
 HOW = {
     Purpose.AB_FULL: ArriveHow.TX,
@@ -39,13 +42,16 @@ HOW = {
     Purpose.ACC_FULL: ArriveHow.COMMIT,
     Purpose.ACC_EMPTY: ArriveHow.THREAD,
     Purpose.MMA_DONE: ArriveHow.COMMIT,
+    Purpose.MMA_TURN: ArriveHow.WARPS,
 }
+PRE_ARMED = frozenset({Purpose.AB_EMPTY, Purpose.ACC_EMPTY, Purpose.MMA_TURN})
 ALSO = {Purpose.ACC_EMPTY: ArriveHow.THREADS}
 WHY_HOW = {
     ArriveHow.TX: "the bytes of a TMA load complete it",
     ArriveHow.COMMIT: "only tcgen05.commit knows when the MMAs have finished",
     ArriveHow.THREAD: "threads read the accumulator, so a thread says when they are done",
     ArriveHow.THREADS: "threads read the accumulator, so each says when it is done",
+    ArriveHow.WARPS: "each warp waits for its part of a wgmma, so each says when it is done",
 }
 WHY_TO = {
     ArriveTo.SELF: "only its own CTA waits for it",
@@ -68,6 +74,10 @@ class Form:
 def needed(spec: Spec, persistent: bool) -> tuple[tuple[Purpose, ...], ...]:
     """Hand-overs that the mainloop needs: each entry lists alternatives, the usual one first."""
     loads = ((Purpose.AB_FULL,),) if spec.load.kind is LoadKind.TMA else ()
+    if in_registers(spec):
+        empty = ((Purpose.AB_EMPTY,),) if is_specialized(spec) else ()
+        turns = spec.mainloop.kind is MainloopKind.PINGPONG
+        return (*loads, *empty, (Purpose.MMA_TURN,)) if turns else (*loads, *empty)
     if spec.mainloop.kind in (MainloopKind.SERIAL, MainloopKind.PREFETCH):
         once = spec.problem.k_extent is KExtent.ONE_STEP and not persistent
         done = (Purpose.MMA_DONE, Purpose.ACC_FULL) if once else (Purpose.MMA_DONE,)
@@ -86,12 +96,18 @@ def form(plan: Plan, purpose: Purpose) -> Form:
         Purpose.ACC_FULL: ArriveTo.PAIR if pair else ArriveTo.SELF,
         Purpose.ACC_EMPTY: ArriveTo.LEADER if pair else ArriveTo.SELF,
         Purpose.MMA_DONE: ArriveTo.PAIR if pair else ArriveTo.SELF,
+        Purpose.MMA_TURN: ArriveTo.SELF,
     }[purpose]
     of_acc = purpose in (Purpose.ACC_FULL, Purpose.ACC_EMPTY)
     ring = Ring.SINGLE if purpose is Purpose.MMA_DONE else Ring.ACC if of_acc else Ring.AB
     if of_acc and not plan.persistent and plan.geometry.consumers == 1:
         ring = Ring.SINGLE
-    return Form(ring, HOW[purpose], to, purpose in (Purpose.AB_EMPTY, Purpose.ACC_EMPTY))
+    if purpose is Purpose.MMA_TURN:
+        ring = Ring.CONSUMER
+    how = HOW[purpose]
+    if how is ArriveHow.COMMIT and in_registers(plan.spec):
+        how = ArriveHow.WARPS
+    return Form(ring, how, to, purpose in PRE_ARMED)
 
 
 def check_barriers(plan: Plan) -> Iterator[Finding]:
@@ -240,5 +256,6 @@ def _slot(ring: Ring) -> str:
     return {
         Ring.AB: "each A/B stage",
         Ring.ACC: "each accumulator slot",
+        Ring.CONSUMER: "each consumer",
         Ring.SINGLE: "one thing at a time",
     }[ring]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
-from gemmgen.plan.values import counted, grouped
+from gemmgen.plan.values import align_up, counted, grouped
 from gemmgen.terms import Finding
 
 # Registers a thread of the epilogue needs beside the values it holds: addresses, loop state,
@@ -123,9 +123,12 @@ def _epilogue_registers(plan: Plan) -> Iterator[Finding]:
 
 def _setmaxnreg(plan: Plan) -> Iterator[Finding]:
     asking = [role for role in plan.roles if role.registers is not None]
-    total = sum(role.threads * (role.registers or 0) for role in asking)
+    group = plan.arch.warps_per_group * plan.arch.threads_per_warp
+    threads = [align_up(role.threads, group) for role in asking]  # whole warpgroups
+    each = list(zip(asking, threads, strict=True))
+    total = sum(count * (role.registers or 0) for role, count in each)
     if total > plan.arch.registers_per_sm:
-        parts = " + ".join(f"{r.role} {r.threads} x {r.registers}" for r in asking)
+        parts = " + ".join(f"{r.role} {count} x {r.registers}" for r, count in each)
         yield fault(
             "P225",
             "the roles ask for more registers than an SM has",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
+from gemmgen.plan.roles import in_registers
 from gemmgen.plan.values import counted
 from gemmgen.terms import Finding, LoadKind, MainloopKind, Role
 
@@ -56,7 +57,7 @@ def _one_warp(plan: Plan) -> Iterator[Finding]:
     kind = plan.spec.mainloop.kind
     if kind not in (MainloopKind.SERIAL, MainloopKind.PREFETCH):
         return
-    if plan.spec.load.kind is LoadKind.COOPERATIVE:
+    if plan.spec.load.kind is LoadKind.COOPERATIVE or in_registers(plan.spec):
         return
     producer, mma = plan.role(Role.PRODUCER), plan.role(Role.MMA)
     if producer.warps and mma.warps and producer.warps != mma.warps:
@@ -127,7 +128,7 @@ def _cooperative(plan: Plan) -> Iterator[Finding]:
 def _consumers(plan: Plan) -> Iterator[Finding]:
     """Several mma warps: an instruction and a warpgroup of the epilogue for each."""
     g, mma = plan.geometry, plan.role(Role.MMA).warps
-    if g.consumers == 1:
+    if g.consumers == 1 or in_registers(plan.spec):
         return
     if mma != tuple(range(mma[0], mma[0] + len(mma))):
         yield fault(

@@ -13,6 +13,7 @@ from gemmgen.check.protocol_rules import check_barriers
 from gemmgen.check.resources import check_resources
 from gemmgen.check.roles import check_roles
 from gemmgen.check.support import check_support
+from gemmgen.check.wgmma import check_wgmma
 from gemmgen.plan import Plan, make_plan
 from gemmgen.spec import Spec, load
 from gemmgen.terms import Finding, GemmgenError
@@ -24,6 +25,7 @@ RULES: tuple[Callable[[Plan], Iterator[Finding]], ...] = (
     check_cluster,
     check_barriers,
     check_pipeline,
+    check_wgmma,
 )
 
 

@@ -38,11 +38,12 @@ def _asserts(plan: Plan) -> Iterator[Assertion]:
     stages = "" if plan.spec.mainloop.kind is MainloopKind.SERIAL else " * AB_STAGES"
     staged = f" + D_BYTES * {plan.output.buffers_code}" if plan.output else ""
     what = "A and B" if plan.output is None else "A, B and D"
-    total = (
-        f"{held}{stages}{staged} + {grouped(plan.smem.head_bytes)} <= {grouped(plan.smem.limit)}"
-    )
+    head = f" + {grouped(plan.smem.head_bytes)}" if plan.smem.head_bytes else ""
+    total = f"{held}{stages}{staged}{head} <= {grouped(plan.smem.limit)}"
     yield Assertion(total, f"the {what} buffers must fit in shared memory")
     if plan.tmem is not None:
         slots = f"{ring_code(plan.spec, Ring.ACC)} * " if len(plan.tmem.slots) > 1 else ""
-        code = f"{slots}TILE_N <= TMEM_COLUMNS <= {plan.tmem.limit}"
+        exact = "TILE_N" in plan.constant("TMEM_COLUMNS").code
+        code = f"TMEM_COLUMNS <= {plan.tmem.limit}"
+        code = code if exact else f"{slots}TILE_N <= {code}"
         yield Assertion(code, "the accumulator must fit in tensor memory")

@@ -124,6 +124,13 @@ class Commit:
 
 
 @dataclass(frozen=True)
+class Retire:
+    """``wgmma.wait_group``: all MMAs of this thread but the last `pending` are complete."""
+
+    pending: int
+
+
+@dataclass(frozen=True)
 class Read:
     """Read an accumulator slot into registers and wait for the values."""
 
@@ -153,6 +160,7 @@ Step: TypeAlias = (
     | Fill
     | Mma
     | Commit
+    | Retire
     | Read
     | Arrive
 )

@@ -216,7 +216,9 @@ def _barrier_map(plan: Plan) -> list[str]:
 def _barrier_notes(plan: Plan) -> list[str]:
     notes = []
     if not plan.barriers:
-        notes.append("None: all threads load and multiply in turn, and meet at the barrier of the CTA.")
+        notes.append(
+            "None: all threads load and multiply in turn, and meet at the barrier of the CTA."
+        )
     named, released = plan.epilogue.named_barrier, plan.barrier(Purpose.ACC_EMPTY)
     by_one = released is not None and released.arrives[0].how is ArriveHow.THREAD
     if named is not None and plan.output is not None:
@@ -281,9 +283,9 @@ def _barrier_words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
     elif ArriveHow.THREAD in how:
         who = "one arrive a CTA" if barrier.arrivals.value > 1 else "one arrive"
     elif ArriveHow.THREADS in how:
-        who = "every thread that reads the accumulator"
+        who = "every thread"
     elif ArriveHow.WARPS in how:
-        who = "each warp of the other consumer" if barrier.ring is Ring.CONSUMER else "each mma warp"
+        who = "each mma warp"
     else:
         who = "a commit" if barrier.arrivals.value == 1 else "commits"
     arguments, note = "", "Arrives once these MMAs have read the stage."
@@ -320,13 +322,11 @@ def _copy_words(plan: Plan, copy: Copy) -> CopyWords:
 
 def _swizzle(plan: Plan) -> dict[str, Any]:
     swizzle = plan.spec.smem.swizzle
-    serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
     rule = {Swizzle.B128: "c ^ r % 8", Swizzle.B64: "c ^ r // 2 % 4", Swizzle.B32: "c ^ r // 4 % 2"}
     return {
         "span": swizzle.span_bytes,
         "bits": swizzle_bits(swizzle),
         "rule": rule.get(swizzle, "c"),
-        "layout": "has no stage" if serial else "keeps the stage mode",
     }
 
 

@@ -156,9 +156,14 @@ def shrink(
 
     Only failures with the code of the first count, so that the fault stays the same. A seeded
     policy counts as passing when `ATTEMPTS` seeds pass.
+
+    Raises:
+        ValueError: the run does not fail.
     """
     start = time.perf_counter()
     first = trial.run(shape, settings)
+    if first.status != "failed":
+        raise ValueError(f"the run to shrink has {first.status}")
     shrinker = Shrinker(trial, failure_code(first), seconds)
     point = point_of(trial.subject.plan, shape, settings.sm_count)
     best = first

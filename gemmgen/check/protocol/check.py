@@ -14,7 +14,7 @@ from gemmgen.check.protocol.timeline import first_stuck_barrier, stuck_table, ti
 from gemmgen.plan import BarrierPlan, Plan
 from gemmgen.plan.program import make_program
 from gemmgen.plan.steps import Arm, Arrive, Commit, Program, Wait
-from gemmgen.terms import Finding
+from gemmgen.terms import Finding, MainloopKind
 
 # Of two faults that are about as near, one of the data tells more than one of the counting.
 DATA = frozenset({"P275", "P276", "P277", "P278"})
@@ -26,10 +26,16 @@ def sizes(plan: Plan) -> tuple[tuple[int, int], ...]:
 
     The last persistent one makes neither k_tiles nor tiles a multiple of its ring.
     """
-    stages, slots = plan.spec.pipeline.ab_stages, plan.spec.pipeline.acc_stages
+    stages, slots = plan.spec.pipeline.ab_stages, plan.spec.pipeline.acc_stages * _turns(plan)
     if not plan.persistent:
         return ((1, 1), (stages, 1), (2 * stages + 1, 1))
     return ((1, 2 * stages + 1), (stages, 2 * slots + 1), (2 * stages + 1, 2 * slots + 1))
+
+
+def _turns(plan: Plan) -> int:
+    """Consumers that take tiles in turn."""
+    in_turn = plan.spec.mainloop.kind is MainloopKind.PINGPONG
+    return plan.geometry.consumers if in_turn else 1
 
 
 def check_program(program: Program) -> tuple[Run, list[Fault]]:
@@ -82,8 +88,8 @@ def _bytes(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
 
 
 def _arrivals(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
-    """Arrivals of one use of each slot, counted in the program of one k_tile and one tile."""
-    program = make_program(plan, 1)
+    """Arrivals of one use of each slot, counted in the program of one k_tile and one tile each."""
+    program = make_program(plan, 1, _turns(plan))
     waiting: set[tuple[int, int]] = set()
     arriving: dict[tuple[int, int], list[str]] = defaultdict(list)
     for thread in program.threads:

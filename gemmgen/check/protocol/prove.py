@@ -182,7 +182,7 @@ def _lifetimes(run: Run) -> Iterator[Fault]:
 
 def _tensor_memory(run: Run) -> Iterator[Fault]:
     """Tensor memory is allocated while it is used, and its address is read after it is written."""
-    for multiply in run.multiplies:
+    for multiply in run.multiplies if run.allocs else ():  # else accumulators are in registers
         for rank in multiply.step.ranks:
             tag = ("acc", rank, multiply.step.acc_slot)
             if not _after(run, multiply.issued, run.allocs[rank]):

@@ -28,6 +28,7 @@ from gemmgen.plan.steps import (
     Part,
     Program,
     Read,
+    Retire,
     Retrieve,
     Step,
     Sync,
@@ -45,6 +46,7 @@ class Runner:
         self.past = [0] * len(program.threads)
         self.at = [0] * len(program.threads)
         self.multiplied = [0] * len(program.threads)
+        self.completed: list[list[int]] = [[] for _ in program.threads]
         for barrier in program.barriers:
             for rank in {thread.rank for thread in program.threads}:
                 for slot in range(barrier.depth):
@@ -106,6 +108,8 @@ class Runner:
             self.mma(index, thread, step)
         elif isinstance(step, Commit):
             self.commit(index, thread, step)
+        elif isinstance(step, Retire):
+            self.retire(index, step)
         elif step is not None:
             self.plain(index, thread, step)
         self.at[index] += 1
@@ -215,8 +219,15 @@ class Runner:
         past = self.run.history.past(issued)
         completed = self.run.history.add(name, finished, tuple(tags), past, done)
         self.multiplied[index] = self.run.history.past(completed)
+        self.completed[index].append(completed)
         self.run.multiplies.append(Multiply(step, issued, completed))
         self.run.touched += [(rank, completed) for rank in step.ranks]
+
+    def retire(self, index: int, step: Retire) -> None:
+        done = self.completed[index][: len(self.completed[index]) - step.pending]
+        if done:
+            left = f" but the last {step.pending}" * (step.pending > 0)
+            self.event(index, f"waits for its MMAs{left}", cause=self.run.history.past(done[-1]))
 
     def commit(self, index: int, thread: Thread, step: Commit) -> None:
         where = f"{step.barrier}[{step.slot}] in CTA {_ranks(step.ranks)}"
