@@ -168,6 +168,7 @@ def shrink(
     point = point_of(trial.subject.plan, shape, settings.sm_count)
     best = first
     if shrinker.fails(point, settings):
+        settings = shrinker.simpler(point, settings)  # lazy and eager make the rest cheap
         while True:
             smaller = shrinker.smaller(point, settings)
             simpler = shrinker.simpler(smaller, settings)
