@@ -8,10 +8,12 @@ from gemmgen.check.finding import fault
 from gemmgen.check.gap import Gap
 from gemmgen.check.support_sm90 import GAPS_SM90
 from gemmgen.plan import Plan
+from gemmgen.plan.barriers import Purpose
 from gemmgen.terms import (
     Arch,
     Dtype,
     Finding,
+    KExtent,
     LoadKind,
     MainloopKind,
     Major,
@@ -69,6 +71,21 @@ GAPS: tuple[Gap, ...] = (
             )
         ),
         'write `kind = "tma"`',
+        Arch.SM100A,
+    ),
+    Gap(
+        "P293",
+        "problem.k_extent",
+        "one K step loaded by TMA but of one MMA whose commit the epilogue waits for",
+        lambda plan: (
+            plan.spec.problem.k_extent is KExtent.ONE_STEP
+            and plan.spec.load.kind is LoadKind.TMA
+            and (
+                plan.geometry.k_blocks > 1
+                or all(barrier.purpose is not Purpose.ACC_FULL for barrier in plan.barriers)
+            )
+        ),
+        'write `k_extent = "any"`',
         Arch.SM100A,
     ),
     Gap(
