@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
 
 from gemmgen.cli import tables
 from gemmgen.cli.common import allow_option
@@ -236,6 +237,9 @@ def _report(records: list[TestRecord], seconds: float) -> None:
     for record in records:
         out.add_row(*_row(record))
     console = tables.console()
+    if len(records) == 1 and records[0].cases:
+        console.print(_cases(records[0]))
+        console.print()
     console.print(out)
     for message in dict.fromkeys(record.message for record in records if record.message):
         console.print(f"\n{message}", markup=False, soft_wrap=True)
@@ -248,6 +252,26 @@ def _report(records: list[TestRecord], seconds: float) -> None:
     where = ", ".join(sorted({WHERE[record.runner] for record in passed}))
     words = f"verified {where}" if passed else "verified"
     console.print(f"\n{len(passed)} of {len(records)} kernels {words} in {seconds:.1f} s")
+
+
+def _cases(record: TestRecord) -> Table:
+    """Shapes of one kernel, each with what its exact and its random problem came to."""
+    names = ("shape", "exact", "random", "max\nerror", "of\nbound", "time")
+    out = table(*names, right=names[3:])
+    shapes = dict.fromkeys(case.shape for case in record.cases)
+    for shape in shapes:
+        by = {case.numerics: case for case in record.cases if case.shape == shape}
+        exact, loose = by.get("exact"), by.get("random")
+        known = loose is not None and loose.max_error is not None
+        out.add_row(
+            "x".join(map(str, shape)),
+            exact.status if exact else "",
+            loose.status if loose else "",
+            f"{loose.max_error:.2g}" if known and loose else "",
+            f"{loose.tolerance_used:.0%}" if known and loose else "",
+            f"{sum(case.seconds for case in by.values()):.1f} s",
+        )
+    return out
 
 
 def _row(record: TestRecord) -> list[str]:
