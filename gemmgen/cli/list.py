@@ -33,7 +33,7 @@ def _row(root: Path, path: Path) -> tuple[str, str, str, str]:
         result = generate(path)
     except GemmgenError as error:
         codes = ", ".join(dict.fromkeys(finding.code for finding in error.findings))
-        return name, "", "refused", f"{codes}: run `gemmgen check {name}`"
+        return name, "", "refused", f"{codes}: see `gemmgen render {name} --check`"
     missing = "stale" if result.target.exists() else "missing"
     spec = result.plan.spec
     return name, spec.arch.value, "current" if result.current else missing, spec.title

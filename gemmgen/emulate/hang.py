@@ -10,7 +10,7 @@ from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.program import Program
 
 _MOST_ROWS = 64
-Row = tuple[str, str, str, str, str, str, str]
+Row = tuple[str, str, str, str, str, str]
 
 
 def deadlock(machine: Machine, program: Program, resident: Sequence[Cluster]) -> Hang:
@@ -36,7 +36,7 @@ def _groups(resident: Sequence[Cluster]) -> list[Group]:
 
 
 def _table(groups: Sequence[Group], machine: Machine, program: Program) -> str:
-    rows: list[Row] = [("CTA", "warp", "lanes", "PTX line", "source", "waits for", "state")]
+    rows: list[Row] = [("CTA", "warp", "PTX line", "source", "waits for", "state")]
     rows += [_row(g, program) for g in groups[:_MOST_ROWS]]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
@@ -49,16 +49,16 @@ def _table(groups: Sequence[Group], machine: Machine, program: Program) -> str:
 
 
 def _row(g: Group, program: Program) -> Row:
-    place = program.kernel.instrs[g.pc].place
+    instr = program.kernel.instrs[g.pc]
+    place = instr.place
     waits, state = _reason(g)
     x, y, z = g.cta.ctaid
     rank = f" rank {g.cta.rank}" if len(g.cta.cluster.ctas) > 1 else ""
-    lanes = "all" if g.mask == g.warp.live else lanes_text(g.mask).removeprefix("lanes ")
+    lanes = "" if g.mask == g.warp.live else f" {lanes_text(g.mask)}"
     return (
         f"({x},{y},{z}){rank}",
-        str(g.warp.index),
-        lanes,
-        f"{place.ptx_line}: {place.ptx_text}",
+        f"{g.warp.index}{lanes}",
+        f"{place.ptx_line}: {instr.opcode}",
         place.source or "-",
         waits,
         state,
@@ -73,13 +73,15 @@ def _reason(g: Group) -> tuple[str, str]:
         return "nothing (it can run)", ""
     bar = wait.barrier
     if isinstance(bar, MBarrier):
-        return f"{bar.label}, phase {wait.phase}", barrier_state(bar)
+        label = bar.label.removesuffix(f" of {g.cta.where()}")
+        return f"{label}, phase {wait.phase}", barrier_state(bar)
     return wait.reason, ""
 
 
 def barrier_state(bar: MBarrier) -> str:
-    """`in phase 1: 1 of 1 arrivals and 32768 tx bytes pending`."""
+    """`in phase 1 (1 completed): 1 of 1 arrivals and 32768 tx bytes pending`."""
+    tx = f" and {bar.tx} tx bytes" if bar.tx else ""
     return (
         f"in phase {bar.phase & 1} ({bar.phase} completed): "
-        f"{bar.pending} of {bar.count} arrivals and {bar.tx} tx bytes pending"
+        f"{bar.pending} of {bar.count} arrivals{tx} pending"
     )
