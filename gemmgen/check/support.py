@@ -76,12 +76,11 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P293",
         "problem.k_extent",
-        "one K step loaded by TMA but of one MMA whose commit the epilogue waits for",
+        "one K step but of one MMA, or of plain loads, whose commit the epilogue waits for",
         lambda plan: (
             plan.spec.problem.k_extent is KExtent.ONE_STEP
-            and plan.spec.load.kind is LoadKind.TMA
             and (
-                plan.geometry.k_blocks > 1
+                (plan.geometry.k_blocks > 1 and plan.spec.load.kind is LoadKind.TMA)
                 or all(barrier.purpose is not Purpose.ACC_FULL for barrier in plan.barriers)
             )
         ),

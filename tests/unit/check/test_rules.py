@@ -100,6 +100,7 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P293", "cooperative loads", "v4_swizzle", {"load.kind": "cooperative"}),
     ("P293", "one K step of several MMAs", "v0_single_tile", {"tile.k": 64}),
     ("P293", "one K step", "v1_kloop", {"problem.k_extent": "one_step"}),
+    ("P293", "one K step of plain loads", "tirx/v3_tiled", {"problem.k_extent": "one_step"}),
     ("P293", "ping-pong", "v4_swizzle", {"mainloop.kind": "pingpong"}),
     ("P293", "a persistent serial mainloop", "v1_kloop", {"scheduler.kind": "persistent"}),
     ("P293", "a cluster of one-warp mainloops", "v2_pipeline", {"cluster.m": 2, "cluster.n": 2,
