@@ -16,6 +16,7 @@ from typing import Any
 from gemmgen.compile.arguments import ALIGNMENT, aot_arguments, element_type
 from gemmgen.compile.dsl import explain, installed_version
 from gemmgen.compile.errors import failure
+from gemmgen.compile.extents import extents_of
 from gemmgen.compile.kernel import KernelUnderTest
 from gemmgen.compile.manifest import Manifest
 from gemmgen.compile.source import LoadedFile
@@ -38,10 +39,11 @@ class Built:
 def build_file(
     path: Path | str, out_dir: Path | str, *, allow: Iterable[str] = (), arch: Arch | None = None
 ) -> Built:
-    """Build ``<out_dir>/<stem>.so`` and ``<stem>.json`` from a generated file.
+    """Build ``<out_dir>/<stem>.so`` and its manifest ``<stem>.json`` from a generated file.
 
     Beside them go the cubin, for questions of occupancy, and the generated file itself, for its
-    ``check_problem``.
+    ``check_problem``. The manifest is written last: a build that was cut short leaves one that
+    :func:`gemmgen.compile.check_library` refuses, or none.
 
     The library has the function ``gemm`` (``tvm_ffi.load_module(…).gemm(a, b, d)``): tensors are
     checked for type, rank, row-major layout, alignment and matching extents, and the launch goes to
@@ -124,7 +126,9 @@ def _manifest(kernel: KernelUnderTest, library: str, shared: bytes) -> Manifest:
     }
     return Manifest(
         library=library,
+        library_bytes=len(shared),
         library_sha256=hashlib.sha256(shared).hexdigest(),
+        cubin_sha256=hashlib.sha256(compiled.cubin).hexdigest(),
         function=FUNCTION,
         kernel=compiled.entry,
         arch=compiled.arch.value,
@@ -136,6 +140,7 @@ def _manifest(kernel: KernelUnderTest, library: str, shared: bytes) -> Manifest:
         spec_digest=header.get("digest", ""),
         cluster=compiled.cluster,
         alignment_bytes=ALIGNMENT,
+        extents=extents_of(file),
         constants=constants,
         resources={**asdict(compiled.resources), "remarks": list(compiled.resources.remarks)},
     )

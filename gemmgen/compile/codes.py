@@ -22,8 +22,9 @@ CODES: Mapping[str, str] = {
     "C309": "ptxas ignores `setmaxnreg`: it does so unless the kernel says that one CTA an SM is"
     " enough (min blocks per SM 1). The roles then run with the registers of the launch."
     " `--allow setmaxnreg` lets it pass.",
-    "C310": "The symbol of the kernel contains `cutlass`, which changes how ptxas treats it (CUTLASS"
-    " issue 3389). Generated files set a prefix of their own. `--allow symbol` lets it pass.",
+    "C310": "The symbol of the kernel contains `cutlass`, which changes how ptxas treats it"
+    " (CUTLASS issue 3389). Generated files set a prefix of their own. `--allow symbol` lets it"
+    " pass.",
     "C311": "The package nvidia-cutlass-dsl is missing, or is another version than the one that the"
     " templates were written for. Install gemmgen with its `run` extra, under constraints.txt.",
     "C312": "The process that compiled this file died or overran its time. The last words it said"
@@ -35,6 +36,8 @@ CODES: Mapping[str, str] = {
     " apache-tvm-ffi is missing, the linker fails, or the folder cannot be written.",
     "C316": "ptxas serializes wgmma instructions: each then waits for the one before. Usually an"
     " accumulator register is touched between two of them. `--allow serialized` lets it pass.",
-    "C317": "A built library does not belong to its manifest, to this file or to this architecture."
-    " Build it again with `gemmgen build`.",
+    "C317": "A built library is refused: a file of its set is missing or not the one that the"
+    " manifest was written for, the source has changed since, or the device is of another"
+    " architecture. Copy STEM.so, .json, .cubin and .py together, or build again with"
+    " `gemmgen build`.",
 }

@@ -51,10 +51,17 @@ def describe_device(index: int | None = None) -> Device:
     )
 
 
+def device_arch() -> Arch | None:
+    """Architecture of the current device; None without a GPU, or with one of another kind."""
+    if not torch.cuda.is_available():
+        return None
+    capability = torch.cuda.get_device_capability()
+    return next((arch for arch, own in CAPABILITY.items() if own == capability), None)
+
+
 def matches(arch: Arch) -> bool:
     """Whether the current device runs kernels of `arch`."""
-    here = torch.cuda.is_available()
-    return here and bool(torch.cuda.get_device_capability() == CAPABILITY[arch])
+    return device_arch() is arch
 
 
 def require(arch: Arch) -> None:

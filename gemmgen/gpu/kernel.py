@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from gemmgen.compile import Manifest, check_library, read_manifest
-from gemmgen.gpu.device import clusters_that_fit, require
+from gemmgen.compile import Manifest, check_library
+from gemmgen.gpu.device import clusters_that_fit, device_arch, require
 from gemmgen.terms import Arch, Finding, GemmgenError
 
 Check = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], None]
@@ -51,13 +51,12 @@ def load_library(path: Path, *, source: Path | None = None) -> GpuKernel:
         source: the generated file that it must have been built from, as it is now.
 
     Raises:
-        GemmgenError: C317, damaged, stale or for another architecture; T410, no matching GPU;
-            T414, the TVM-FFI runtime is missing.
+        GemmgenError: C317, damaged, half-copied, stale or for another architecture than the
+            device's; T410, no GPU of any architecture that gemmgen knows; T414, the TVM-FFI
+            runtime is missing.
     """
-    manifest = read_manifest(path.with_suffix(".json"))
-    arch = Arch(manifest.arch)
-    require(arch)
-    check_library(path.with_suffix(".json"), arch=arch, source=source)
+    manifest = check_library(path.with_suffix(".json"), arch=device_arch(), source=source)
+    require(Arch(manifest.arch))
     try:
         import tvm_ffi
 
@@ -110,8 +109,12 @@ def check_of(path: Path) -> Check:
             kept.append(node)
     names: dict[str, Any] = {}
     exec(compile(ast.Module(kept, []), str(path), "exec"), names)
-    check: Check = names["check_problem"]
+    check: Check = names.get("check_problem", _no_check)
     return check
+
+
+def _no_check(a: torch.Tensor, b: torch.Tensor, d: torch.Tensor) -> None:
+    """For a file without a ``check_problem``: the library's own checks are all there is."""
 
 
 def compile_source(path: Path, digest: str) -> GpuKernel:

@@ -65,7 +65,9 @@ def test_a_built_library_loads_and_checks_its_tensors(
     assert (manifest.spec, manifest.spec_digest) == ("specs/wide.toml", "sha256:12ab")
     assert manifest.constants == {"THREADS": 96}
     assert [name for name, _ in manifest.parameters] == ["a", "b", "d"]
-    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["wide.json", "wide.so"]
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        f"wide.{suffix}" for suffix in ("cubin", "json", "py", "so")
+    ]
     libraries = [ctypes.CDLL(p) for p in cute.runtime.find_runtime_libraries(enable_tvm_ffi=True)]
     gemm = tvm_ffi.load_module(str(built.library)).gemm
     with pytest.raises(ValueError, match="expected device_type=cuda"):
