@@ -50,7 +50,8 @@ class Listener:
         - ``cluster_arrive``, ``cluster_wait``: a cluster and the phase of its barrier;
         - ``warp``: None, the lanes of bar.warp.sync;
         - ``fence``: the opcode, also of proxy and tcgen05 fences;
-        - ``bulk_wait``: asynchronous operations that are read or written, and which of the two;
+        - ``bulk_commit``: None; ``bulk_wait``: how many groups may be unfinished, and whether the
+          wait is for their reading only;
         - ``tmem_wait``: `ld` or `st`;
         - ``wgmma``, ``wgmma_wait``: a wgmma that a warp has issued, those that it has waited for.
         """

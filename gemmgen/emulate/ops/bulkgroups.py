@@ -7,13 +7,11 @@ the first, `wait_group` for both; the timing policy may put them far apart.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gemmgen.emulate.asyncops import AsyncOp, Channel, Wait
 from gemmgen.emulate.decode import Decoder, Handler, Run, op
 from gemmgen.emulate.machine import Group, Warp
-from gemmgen.emulate.ops.spaces import part_of
 
 _KEY = "bulk_groups"
 
@@ -58,6 +56,8 @@ def commit_group(d: Decoder) -> Run:
             groups = thread_groups(g.warp, lane)
             groups.committed.append(groups.open)
             groups.open = []
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "bulk_commit", None)
 
     return run
 
@@ -79,19 +79,12 @@ def wait_group(d: Decoder) -> Handler:
                     if channel is not None:
                         step = "read" if read_only else "written"
                         return Wait(channel, f"bulk copies of lane {lane} to be {step}")
-        for lane in g.lanes.tolist():
-            committed = thread_groups(g.warp, lane).committed
-            if g.machine.hub.sync:
-                waited = committed[: len(committed) - keep]
-                _tell(d, g, lane, [t.reading for group in waited for t in group], read_only)
             _forget_finished(committed)
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "bulk_wait", (keep, read_only))
         return None
 
     return d.blocking(run)
-
-
-def _tell(d: Decoder, g: Group, lane: int, done: Sequence[AsyncOp], read_only: bool) -> None:
-    g.machine.hub.on_sync(part_of(g, (lane,)), d.instr, "bulk_wait", (done, read_only))
 
 
 def _forget_finished(committed: list[list[Transfer]]) -> None:

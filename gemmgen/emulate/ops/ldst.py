@@ -142,11 +142,15 @@ def _join_stores(base: int, size: int, items: Sequence[_Store]) -> Run:
     def run(g: Group) -> None:
         regs, machine = g.regs, g.machine
         address = regs[base]
-        if follow and not machine.hub.access and isinstance(address, np.ndarray):
+        if follow and isinstance(address, np.ndarray):
             values = [regs[s] for s in slots]
             start = address + first if first >= 0 else address - -first
             if machine.memory.store_run(g, start, width, size, values):
                 machine.progress += len(items)
+                if machine.hub.access:
+                    total = size * len(slots)
+                    instr = items[0].instr
+                    machine.hub.on_access(g, instr, "global", g.cta, start, total, "write")
                 return
         for item in items:
             try:

@@ -1,0 +1,149 @@
+"""What has happened to each piece of a memory: its last write, and the reads since.
+
+A piece is 16 bytes, or one byte where something smaller was touched. Pieces with one history share
+a number, so that an access to many pieces costs little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gemmgen.emulate.race.access import Access, Actor, Offsets, ordered
+
+CHUNK = 16
+_FINE = -1
+_MOST_READS = 64
+
+Cells = Callable[[], Offsets]
+"""First bytes of some pieces."""
+
+
+class Judge(Protocol):
+    """Knows which accesses are races."""
+
+    def __call__(self, old: Access, now: Actor, cells: Cells, unit: int) -> None:
+        """Raise when an earlier access and `now` are a race at these pieces of `unit` bytes."""
+
+    def simple(self, old: Access, now: Access) -> bool:
+        """Whether it is enough that `now` is known to come later."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The last write of a piece and the reads after it."""
+
+    write: Access | None = None
+    reads: tuple[Access, ...] = ()
+
+
+class Shadow:
+    """The histories of a memory. ``unit`` is the size of a piece; ``grid`` are the pieces
+    in rows.
+    """
+
+    def __init__(self, pieces: int, judge: Judge, unit: int = CHUNK, rows: int = 1) -> None:
+        self.coarse: NDArray[np.int32] = np.zeros(pieces, dtype=np.int32)
+        self.grid = self.coarse.reshape(rows, -1)
+        self.fine: NDArray[np.int32] | None = None
+        self.histories = [History()]
+        self.judge = judge
+        self.unit = unit
+
+    def touch(self, now: Actor, where: slice | tuple[slice, slice] | Offsets) -> None:
+        """An access to whole pieces: their numbers, or places in ``grid``."""
+        memory = self.grid if isinstance(where, tuple) else self.coarse
+        numbers = memory[where]
+        low = int(np.minimum.reduce(numbers, axis=None))
+        if low != _FINE and low == int(np.maximum.reduce(numbers, axis=None)):
+            memory[where] = self._next(now, low, partial(self._bytes, where), self.unit)
+            return
+        after = numbers.copy()
+        for number in np.unique(numbers).tolist():
+            mine = numbers == number
+            if number == _FINE:
+                self._touch_fine(now, self._indices(where)[mine])
+            else:
+                cells = partial(self._bytes, where, mine)
+                after[mine] = self._next(now, number, cells, self.unit)
+        memory[where] = after
+
+    def _indices(self, where: slice | tuple[slice, slice] | Offsets) -> Offsets:
+        if isinstance(where, np.ndarray):
+            return where
+        every = np.arange(self.coarse.size, dtype=np.int64)
+        return every.reshape(self.grid.shape)[where] if isinstance(where, tuple) else every[where]
+
+    def _bytes(
+        self,
+        where: slice | tuple[slice, slice] | Offsets,
+        mine: NDArray[np.bool_] | None = None,
+    ) -> Offsets:
+        index = self._indices(where)
+        return (index.ravel() if mine is None else index[mine]) * self.unit
+
+    def _touch_fine(self, now: Actor, chunks: Offsets) -> None:
+        bytes_ = (chunks[:, None] * CHUNK + np.arange(CHUNK)).ravel()
+        self._touch_bytes(now, bytes_)
+
+    def touch_runs(self, now: Actor, starts: Offsets, size: int) -> None:
+        """An access to `size` bytes at each of `starts`."""
+        if size % CHUNK == 0 and not int(np.bitwise_or.reduce(starts)) & (CHUNK - 1):
+            chunks = starts >> 4
+            if size > CHUNK:
+                chunks = (chunks[:, None] + np.arange(size >> 4)).ravel()
+            self.touch(now, chunks)
+            return
+        bytes_ = (starts[:, None] + np.arange(size)).ravel()
+        chunks = np.unique(bytes_ >> 4)
+        self._refine(chunks[self.coarse[chunks] != _FINE])
+        self._touch_bytes(now, bytes_)
+
+    def _refine(self, chunks: Offsets) -> None:
+        if self.fine is None:
+            self.fine = np.zeros((self.coarse.size, CHUNK), dtype=np.int32)
+        self.fine[chunks] = self.coarse[chunks][:, None]
+        self.coarse[chunks] = _FINE
+
+    def _touch_bytes(self, now: Actor, bytes_: Offsets) -> None:
+        assert self.fine is not None
+        flat = self.fine.reshape(-1)
+        numbers = flat[bytes_]
+        for number in np.unique(numbers).tolist():
+            mine = bytes_[numbers == number]
+            flat[mine] = self._next(now, number, mine.view, 1)
+
+    def _next(self, now: Actor, number: int, cells: Cells, unit: int) -> int:
+        """The number of the history that follows; judges the access against the one before."""
+        key = (id(self), number)
+        found = now.memo.get(key)
+        if found is not None:
+            return found
+        before, access = self.histories[number], now.access
+        if before.write is not None:
+            self._judge(before.write, now, cells, unit)
+        if access.writes:
+            for read in before.reads:
+                self._judge(read, now, cells, unit)
+            after = History(access)
+        else:
+            kept = tuple(r for r in before.reads if not _covered(r, now, cells, unit))
+            after = History(before.write, (*kept[-_MOST_READS:], access))
+        found = len(self.histories)
+        self.histories.append(after)
+        if access.starts is None:
+            now.memo[key] = found
+        return found
+
+    def _judge(self, old: Access, now: Actor, cells: Cells, unit: int) -> None:
+        if not (now.surely(old) and self.judge.simple(old, now.access)):
+            self.judge(old, now, cells, unit)
+
+
+def _covered(read: Access, now: Actor, cells: Cells, unit: int) -> bool:
+    return now.surely(read) or ordered(read, now, cells, unit)
