@@ -76,7 +76,7 @@ SM90: tuple[Rule, ...] = (
     ("tma_atoms", "sm100/operands_gmem.j2", lambda f: f.cooperative),
     ("tma_atoms", "sm90/tma_atoms.j2", lambda f: f.multicast),
     ("tma_atoms", "sm100/tma_cta.j2", _always),
-    ("output_tensor", "sm100/output_tma.j2", lambda f: f.stores),
+    ("output_tensor", "sm90/output_tma.j2", lambda f: f.stores),
     ("output_tensor", "sm100/output_gmem.j2", _always),
     ("check_problem", "common/check_problem.j2", _always),
     ("extents", "common/extents_ragged.j2", lambda f: f.ragged),

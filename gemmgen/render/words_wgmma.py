@@ -14,7 +14,8 @@ def wgmma_words(plan: Plan, words: dict[str, Any]) -> dict[str, Any]:
         "kernel": words["kernel"] | {"nvgpu": _imports(plan)},
         "acc": _accumulator(plan),
         "epilogue": _epilogue(plan),
-        "output": words["output"] | ({"m_tile": _m_tile(plan)} if words["output"] else {}),
+        "output": words["output"] | _output(plan),
+        "walk": words["walk"] | {"epilogue": words["walk"]["producer"]},
         "mma": {"route": _route(plan)},
         "copies": [_load(copy) for copy in plan.copies],
         "descriptor_shape": _descriptors(plan),
@@ -61,7 +62,27 @@ def _epilogue(plan: Plan) -> dict[str, str]:
         number = f"{named.name} + consumer" if many else named.name
         sync = f"cute.arch.barrier(barrier_id={number}, number_of_threads={named.threads})"
     first = "warp_idx == 0" if named is None else "warp_idx % 4 == 0"
-    return {"first_warp": first, "sync": sync, "chunk": "n_tile * EPI_CHUNKS + chunk"}
+    return {
+        "rows": _accumulator(plan)["rows"],
+        "first_warp": first,
+        "sync": sync,
+        "chunk": "n_tile * EPI_CHUNKS + chunk",
+    }
+
+
+def _output(plan: Plan) -> dict[str, str]:
+    """Staged chunks of a consumer, and the row of them that a lane has the address of."""
+    output, many = plan.output, plan.geometry.consumers > 1
+    if output is None:
+        return {}
+    slot = "chunk % D_STAGES" if output.stages > 1 else "0"
+    row = "warp_idx % 4 * 16 + lane % 16"
+    return {
+        "m_tile": _m_tile(plan),
+        "slot": "chunk" if output.stages == plan.epilogue.chunks else slot,
+        "buffer": "consumer * D_STAGES + slot" if many else "slot",
+        "first_row": f"consumer * D_STAGES * {output.rows_code} + {row}" if many else row,
+    }
 
 
 def _route(plan: Plan) -> str:
