@@ -1,16 +1,13 @@
 # spec: specs/v1_kloop.toml
 # digest: sha256:c09c2f2f8410c65b3af0e84850aeeab07a85e618b6019a5543b423b4156bc778
 # partials:
-#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_plain
-#   allocate=sm100/allocate_cta init=sm100/init mainloop=sm100/mainloop_serial
-#   partition=sm100/partition_cta tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_one epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_mainloop
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/registers_chunk
-#   tile_output=sm100/tile_output chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain
-#   tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem check_problem=common/check_problem
-#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments
+#   imports storage signature setup work=work_cta k_tiles operand_buffers=buffers_plain
+#   allocate=allocate_cta init mainloop=mainloop_serial partition=partition_cta tiled_mma
+#   accumulator=accumulator_single issue=issue_one epilogue=epilogue_tile
+#   wait_accumulator=wait_mainloop tmem_load=tmem_load_single registers=registers_one
+#   output=registers_chunk tile_output chunks=chunks_serial store_chunk teardown=teardown_cta host
+#   operand_layouts=layouts_plain tma_atoms=tma_cta output_tensor=output_gmem common/check_problem
+#   extents=common/extents_multiple common/main common/main_arguments
 """D = A @ B.T: The K loop.
 
 Against v0_single_tile: a loop over K: load, wait, multiply, wait. The first MMA overwrites, the
@@ -43,7 +40,7 @@ MAINLOOP_WARP = 0
 
 assert TILE_K == MMA_K, "one MMA a k_tile"
 assert AB_BYTES + 128 <= 232_448, "the A and B buffers must fit in shared memory"
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   ab_full       producer: expect_tx, TMA bytes (1)         -> mma, 0
@@ -94,7 +91,7 @@ def gemm_kernel(
     cute.arch.sync_threads()
     tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
 
-    # --- mainloop: TMA load, then MMA into tensor memory, by one warp ---
+    # --- mainloop: TMA loads and MMAs into tensor memory, by one warp ---
     if warp_idx == MAINLOOP_WARP:
         gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
         gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
@@ -115,18 +112,18 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, 1)
+        # Shared-memory descriptors, one a k_block of a stage
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
         acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
         tCtAcc = cute.make_tensor(tmem, acc_layout)
-        phase = 0
+        full, phase = ab_full, 0
         for k_tile in cutlass.range(k_tiles, unroll=1):
             with cute.arch.elect_one():
-                cute.arch.mbarrier_arrive_and_expect_tx(ab_full, AB_BYTES)
-            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA, tma_bar_ptr=ab_full)
-            cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB, tma_bar_ptr=ab_full)
-            cute.arch.mbarrier_wait(ab_full, phase)
+                cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA, tma_bar_ptr=full)
+            cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB, tma_bar_ptr=full)
+            cute.arch.mbarrier_wait(full, phase)
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
             # The first MMA of a tile overwrites the accumulator, the others add to it.
             tiled_mma.set(tcgen05.Field.ACCUMULATE, k_tile != 0)
@@ -134,7 +131,7 @@ def gemm_kernel(
             b_block = tCrB[None, None, 0]
             cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)
             with cute.arch.elect_one():
-                # Arrives once these MMAs have read the buffer.
+                # Arrives once these MMAs have read the stage.
                 tcgen05.commit(acc_full)
             cute.arch.mbarrier_wait(acc_full, phase)
             phase ^= 1  # both barriers are reused every k_tile
@@ -145,7 +142,7 @@ def gemm_kernel(
     # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
     chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
     tAcc = cute.make_tensor(tmem, chunk_layout)
-    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32)
     tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
     tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
     rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
@@ -222,26 +219,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v1_kloop.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

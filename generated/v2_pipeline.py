@@ -1,18 +1,14 @@
 # spec: specs/v2_pipeline.toml
 # digest: sha256:d390aa73313715425f8c2b6fe92e0e162553a8ec4a8360eb7593448217afe002
 # partials:
-#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_plain
-#   allocate=sm100/allocate_cta init=sm100/init mainloop=sm100/mainloop_prefetch
-#   prologue=sm100/prologue ring_start=sm100/ring_start wait_done=sm100/wait_done
-#   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
-#   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single issue=sm100/issue_one
-#   epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_mainloop
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/registers_chunk
-#   tile_output=sm100/tile_output chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_plain_ring
-#   tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem check_problem=common/check_problem
-#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments
+#   imports storage signature setup work=work_cta k_tiles operand_buffers=buffers_plain
+#   allocate=allocate_cta init mainloop=mainloop_prefetch prologue ring_start wait_done
+#   mainloop_rule partition=partition_cta arm=arm_cta copy=copy_cta next_stage tiled_mma
+#   accumulator=accumulator_single issue=issue_one epilogue=epilogue_tile
+#   wait_accumulator=wait_mainloop tmem_load=tmem_load_single registers=registers_one
+#   output=registers_chunk tile_output chunks=chunks_serial store_chunk teardown=teardown_cta host
+#   operand_layouts=layouts_plain_ring tma_atoms=tma_cta output_tensor=output_gmem
+#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
 """D = A @ B.T: A ring of four stages.
 
 Against v1_kloop: a ring of four stages; step k multiplies its stage and refills it for k + 4.
@@ -45,7 +41,7 @@ MAINLOOP_WARP = 0
 
 assert TILE_K == MMA_K, "one MMA a k_tile"
 assert AB_BYTES * AB_STAGES + 128 <= 232_448, "the A and B buffers must fit in shared memory"
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   ab_full[4]    producer: expect_tx, TMA bytes (1)         -> mma, 0
@@ -97,7 +93,7 @@ def gemm_kernel(
     cute.arch.sync_threads()
     tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
 
-    # --- mainloop: TMA loads into the A/B ring, MMAs into tensor memory, by one warp ---
+    # --- mainloop: TMA loads and MMAs into tensor memory, by one warp ---
     if warp_idx == MAINLOOP_WARP:
         gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
         gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
@@ -128,7 +124,7 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, 1, AB_STAGES)
+        # Shared-memory descriptors, one a k_block of a stage
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
         acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
@@ -151,8 +147,9 @@ def gemm_kernel(
             if k_next < k_tiles:
                 with cute.arch.elect_one():
                     cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                cute.copy(tma_a, tAgA[None, m_tile, k_next], tAsA[None, stage], tma_bar_ptr=full)
-                cute.copy(tma_b, tBgB[None, n_tile, k_next], tBsB[None, stage], tma_bar_ptr=full)
+                a_tile, b_tile = tAgA[None, m_tile, k_next], tBgB[None, n_tile, k_next]
+                cute.copy(tma_a, a_tile, tAsA[None, stage], tma_bar_ptr=full)
+                cute.copy(tma_b, b_tile, tBsB[None, stage], tma_bar_ptr=full)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0
@@ -164,7 +161,7 @@ def gemm_kernel(
     # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
     chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
     tAcc = cute.make_tensor(tmem, chunk_layout)
-    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32)
     tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
     tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
     rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
@@ -245,26 +242,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v2_pipeline.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

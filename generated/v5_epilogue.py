@@ -1,17 +1,13 @@
 # spec: specs/v5_epilogue.toml
-# digest: sha256:007a872e0b3c215ff622def4ad21a7aab7c078afd8ece17706734d1eda1f48a4
+# digest: sha256:48fe19cc6c233a138b4bad96c4486de3d24a66899a1a01ae9f65cc1dda2caec5
 # partials:
-#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   work=sm100/work_cta k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled
-#   allocate=sm100/allocate_cta init=sm100/init producer=sm100/producer
-#   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
-#   mma=sm100/mma tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_acc_full
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_two output=sm100/registers_chunk
-#   tile_output=sm100/tile_output chunks=sm100/chunks_double store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_swizzled
-#   tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem check_problem=common/check_problem
-#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments
+#   imports storage signature setup work=work_cta k_tiles operand_buffers=buffers_swizzled
+#   allocate=allocate_cta init producer partition=partition_cta arm=arm_cta copy=copy_cta next_stage
+#   mma tiled_mma accumulator=accumulator_single issue=issue_blocks epilogue=epilogue_tile
+#   wait_accumulator=wait_acc_full tmem_load=tmem_load_single registers=registers_two
+#   output=registers_chunk tile_output chunks=chunks_double store_chunk teardown=teardown_cta host
+#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_gmem
+#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
 """D = A @ B.T: A double-buffered epilogue.
 
 Against v4_swizzle: the TMEM read of chunk i + 1 is issued before chunk i is converted.
@@ -46,7 +42,7 @@ MMA_WARP = 1
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES * AB_STAGES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   ab_full[4]    producer: expect_tx, TMA bytes (1)         -> mma, 0
@@ -86,7 +82,7 @@ def gemm_kernel(
     ab_full = smem.ab_full.data_ptr()
     ab_empty = smem.ab_empty.data_ptr()
     acc_full = smem.acc_full.data_ptr()
-    # The swizzle goes on the pointer; the affine layout keeps the stage mode.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
 
@@ -146,7 +142,7 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, K_BLOCKS, AB_STAGES)
+        # Shared-memory descriptors, one a k_block of a stage
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
         acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
@@ -178,7 +174,7 @@ def gemm_kernel(
     # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
     chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
     tAcc = cute.make_tensor(tmem, chunk_layout)
-    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32)
     tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
     tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
     rAcc = [cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32) for _ in range(2)]
@@ -213,7 +209,7 @@ def gemm(
     d: cute.Tensor,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k, stage): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_M * TILE_K))
     b_rows = cute.make_layout((TILE_N, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_N * TILE_K))
@@ -261,26 +257,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v5_epilogue.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

@@ -1,20 +1,15 @@
 # spec: specs/v8_persistent.toml
 # digest: sha256:e4ce45f44427a3f77d9aeb9b0cd23599eb495b52aeb9b31cc64aaa2f0ffb72a0
 # partials:
-#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   work=sm100/work_persistent ranks=sm100/ranks_pair k_tiles=sm100/k_tiles
-#   operand_buffers=sm100/buffers_swizzled allocate=sm100/allocate_pair init=sm100/init
-#   producer=sm100/producer producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta
-#   arm=sm100/arm_pair copy=sm100/copy_pair next_stage=sm100/next_stage mma=sm100/mma
-#   mma_walk=sm100/mma_walk.wrap mma_slot=sm100/mma_slot next_slot=sm100/next_slot
-#   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_ring issue=sm100/issue_blocks
-#   epilogue=sm100/epilogue_walk wait_accumulator=sm100/wait_acc_full tmem_load=sm100/tmem_load_ring
-#   registers=sm100/registers_two output=sm100/registers_held tile_output=sm100/tile_output
-#   slot_view=sm100/slot_view chunks=sm100/chunks_double release_tile=sm100/release_thread
-#   arrive=sm100/arrive_leader store_tile=sm100/store_tile teardown=sm100/teardown_pair
-#   host=sm100/host operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
-#   output_tensor=sm100/output_gmem check_problem=common/check_problem
-#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments_persistent
+#   imports storage signature setup work=work_persistent ranks=ranks_pair k_tiles
+#   operand_buffers=buffers_swizzled allocate=allocate_pair init producer producer_walk
+#   partition=partition_cta arm=arm_pair copy=copy_pair next_stage mma mma_walk mma_slot next_slot
+#   tiled_mma accumulator=accumulator_ring issue=issue_blocks epilogue=epilogue_walk
+#   tmem_load=tmem_load_ring registers=registers_two output=registers_held tile_output slot_view
+#   chunks=chunks_double release_tile=release_thread arrive=arrive_leader store_tile
+#   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
+#   output_tensor=output_gmem common/check_problem extents=common/extents_multiple common/main
+#   main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Persistent CTAs, two accumulators in TMEM.
 
 Against v7_two_cta: CTA pairs stay resident and walk over tiles, with two accumulators in TMEM.
@@ -57,7 +52,7 @@ EPILOGUE_BARRIER = 1  # every epilogue warp has read the accumulator slot
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES // 2 * AB_STAGES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"
-assert ACC_STAGES * TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   ab_full[6]    producer: expect_tx, TMA bytes, on the leader (1) -> mma, 0
@@ -107,7 +102,7 @@ def gemm_kernel(
     ab_empty = smem.ab_empty.data_ptr()
     acc_full = smem.acc_full.data_ptr()
     acc_empty = smem.acc_empty.data_ptr()
-    # The swizzle goes on the pointer; the affine layout keeps the stage mode.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
 
@@ -178,7 +173,7 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, K_BLOCKS, AB_STAGES)
+        # Shared-memory descriptors, one a k_block of a stage
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (B_ROWS, MMA_K)))
         acc_layout = cute.make_layout(
@@ -222,7 +217,9 @@ def gemm_kernel(
             (TILE_M, EPI_N, EPI_CHUNKS, ACC_STAGES), stride=(TMEM_LANE, 1, EPI_N, TILE_N)
         )
         tAccs = cute.make_tensor(tmem, chunk_layout)
-        load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+        load_atom = cute.make_copy_atom(
+            tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32
+        )
         tmem_load = tcgen05.make_tmem_copy(load_atom, tAccs[None, None, 0, 0])
         tAccs = tmem_load.get_slice(thread_idx).partition_S(tAccs)
         rAcc = [cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32) for _ in range(2)]
@@ -278,7 +275,7 @@ def gemm(
     max_active_clusters: cutlass.Int32,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k, stage): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_M * TILE_K))
     b_rows = cute.make_layout((B_ROWS, TILE_K, AB_STAGES), stride=(TILE_K, 1, B_ROWS * TILE_K))
@@ -291,14 +288,9 @@ def gemm(
     m, n = d.shape
     row_stride = cute.assume(cutlass.Int64(d.stride[0]), divby=8)
     mD = cute.make_tensor(d.iterator, cute.make_layout((m, n), stride=(row_stride, 1)))
+    clusters = cutlass.min((m // (TILE_M * CLUSTER_M)) * (n // TILE_N), max_active_clusters)
     gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, mD).launch(
-        grid=(
-            CLUSTER_M,
-            CLUSTER_N,
-            cutlass.min(
-                (m // (TILE_M * CLUSTER_M)) * (n // (TILE_N * CLUSTER_N)), max_active_clusters
-            ),
-        ),
+        grid=(CLUSTER_M, CLUSTER_N, clusters),
         block=(THREADS, 1, 1),
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
@@ -331,26 +323,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v8_persistent.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

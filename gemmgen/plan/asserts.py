@@ -37,10 +37,10 @@ def _asserts(plan: Plan) -> Iterator[Assertion]:
     held = "AB_BYTES // 2" if g.is_pair else "AB_BYTES"
     stages = "" if plan.spec.mainloop.kind is MainloopKind.SERIAL else " * AB_STAGES"
     staged = f" + D_BYTES * {plan.output.buffers_code}" if plan.output else ""
-    what = "A and B" if plan.output is None else "A, B and D"
     head = f" + {grouped(plan.smem.head_bytes)}" if plan.smem.head_bytes else ""
     total = f"{held}{stages}{staged}{head} <= {grouped(plan.smem.limit)}"
-    yield Assertion(total, f"the {what} buffers must fit in shared memory")
+    words = "the A and B buffers must fit in shared memory"
+    yield Assertion(total, "over shared memory" if plan.output else words)
     if plan.tmem is not None:
         slots = f"{ring_code(plan.spec, Ring.ACC)} * " if len(plan.tmem.slots) > 1 else ""
         exact = "TILE_N" in plan.constant("TMEM_COLUMNS").code

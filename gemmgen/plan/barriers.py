@@ -165,7 +165,7 @@ def _count(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
         issuers = 1 if barrier.ring is Ring.ACC else g.consumers
         if arrive.to is ArriveTo.SHARERS and spec.load.multicast:
             return _sharers(spec, g, issuers)
-        return Sum(issuers, "1 from each consumer" if issuers > 1 else "1")
+        return Sum(issuers, "CONSUMERS" if issuers > 1 else "1")
     if arrive.how is ArriveHow.WARPS:
         return _warps_arriving(barrier, arrive, spec, g)
     ctas = g.cta_group if arrive.to is ArriveTo.LEADER and g.is_pair else 1
@@ -207,12 +207,19 @@ def _sharers(spec: Spec, g: Geometry, issuers: int) -> Sum:
         (True, True): "CLUSTER_M + CLUSTER_N - 1",
         (True, False): "CLUSTER_N",
         (False, True): "CLUSTER_M",
+        (False, False): "1",
     }[("a" in operands, "b" in operands)]
     if g.is_pair:
         code = code.replace("CLUSTER_M", "CLUSTER_M // 2")
     if issuers > 1:
         code = f"CONSUMERS * ({code})"
     return Sum((row + column - 1) * issuers, code)
+
+
+def _arrivals_code(barrier: Barrier, arrivals: Sum) -> str:
+    if arrivals.value == 1 or arrivals.text.isidentifier():
+        return arrivals.text if arrivals.value > 1 else "1"
+    return f"{barrier.name.upper()}_ARRIVALS"
 
 
 def _arrives(barrier: Barrier, spec: Spec, g: Geometry) -> tuple[ArrivePlan, ...]:
@@ -311,7 +318,7 @@ def plan_barriers(
                 depth=ring_depth(spec, barrier.ring),
                 depth_code=ring_code(spec, barrier.ring),
                 arrivals=arrivals,
-                arrivals_code="1" if arrivals.value == 1 else f"{barrier.name.upper()}_ARRIVALS",
+                arrivals_code=_arrivals_code(barrier, arrivals),
                 tx_bytes=tx_bytes,
                 tx_code=tx_code,
                 arrives=arrives,

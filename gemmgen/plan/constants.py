@@ -13,7 +13,7 @@ from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.roles import RolePlan, role_constants
 from gemmgen.plan.values import Constant, ConstantLine, grouped, line, literal
 from gemmgen.spec.model import Spec
-from gemmgen.terms import KExtent, LoadKind, MainloopKind, MmaKind, Ring
+from gemmgen.terms import Arch, KExtent, LoadKind, MainloopKind, MmaKind, Ring
 
 
 def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
@@ -58,9 +58,12 @@ def _operands(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
         alone = spec.mainloop.kind is MainloopKind.PINGPONG
         each = "each computes tiles of its own" if alone else "each has its rows of A, all share B"
         yield line(literal("CONSUMERS", g.consumers, f"{who}: {each}"))
-    if g.acc_rows != g.tile_m:
+    if g.consumers > 1 and spec.arch is Arch.SM90A:
+        code = "TILE_M // CONSUMERS"
         note = f"{g.tile_m} / {g.consumers} = {g.acc_rows}: what one consumer has of a CTA's tile"
-        yield line(Constant("ACC_ROWS", g.acc_rows, "TILE_M // CONSUMERS", note))
+        if g.acc_rows == g.tile_m:
+            code, note = "TILE_M", "a consumer has all rows of its tile"
+        yield line(Constant("ACC_ROWS", g.acc_rows, code, note))
 
 
 def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[ConstantLine]:
@@ -98,7 +101,7 @@ def _numbers(code: str, g: Geometry) -> str:
 def _arrivals(g: Geometry, barriers: tuple[BarrierPlan, ...]) -> Iterator[ConstantLine]:
     for barrier in barriers:
         arrivals = barrier.arrivals
-        if arrivals.value == 1:
+        if arrivals.value == 1 or barrier.arrivals_code == arrivals.text:
             continue
         is_code = not any(ch.islower() for ch in arrivals.text)
         code = arrivals.text if is_code else str(arrivals.value)
@@ -106,15 +109,15 @@ def _arrivals(g: Geometry, barriers: tuple[BarrierPlan, ...]) -> Iterator[Consta
         yield line(Constant(barrier.arrivals_code, arrivals.value, code, note))
 
 
-def _output(output: OutputPlan | None, size: int) -> Iterator[ConstantLine]:
+def _output(output: OutputPlan | None, size: int, together: bool) -> Iterator[ConstantLine]:
     if output is None:
         return
-    if output.boxes > 1:
+    if output.boxes > 1 or together:
         note = f"values in the {output.swizzle.span_bytes} bytes that the swizzle of D permutes"
         yield line(literal("D_SPAN", output.span, note))
     each = "" if output.buffers == output.stages else " for each consumer"
     yield line(literal("D_STAGES", output.stages, f"chunks of D staged in shared memory{each}"))
-    note = f"{output.bytes.text} = {grouped(output.bytes.value)}"
+    note = f"{grouped(output.bytes.value)}: a staged chunk"
     yield line(
         Constant("D_BYTES", output.bytes.value, f"{output.rows_code} * EPI_N * {size}", note)
     )
@@ -139,7 +142,7 @@ def _accumulator(
     yield line(literal("EPI_N", columns, what))
     note = f"{g.tile_n} / {columns} = {chunks}"
     yield line(Constant("EPI_CHUNKS", chunks, "TILE_N // EPI_N", note))
-    yield from _output(output, spec.problem.d.dtype.nbytes)
+    yield from _output(output, spec.problem.d.dtype.nbytes, tmem is not None)
     if tmem is None:
         return
     slots = len(tmem.slots)
@@ -171,10 +174,12 @@ def plan_constants(
     out += [*_stages(spec, g, copies), *_arrivals(g, barriers)]
     out += _accumulator(spec, g, tmem, epilogue, output)
     out += (line(constant) for constant in role_constants(spec, roles, threads))
+    if epilogue.by_warpgroup and tmem is not None:
+        note = "threads of a warpgroup: each has a lane of tensor memory, a row of D"
+        out.append(line(literal("WARPGROUP", 128, note)))
     named = epilogue.named_barrier
     if named is not None:
-        each = "; one a warpgroup" if named.count > 1 else ""
-        out.append(line(literal(named.name, named.number, named.what + each)))
+        out.append(line(literal(named.name, named.number, named.what)))
     if spec.scheduler.group_m is not None:
         note = "rows of tiles that are walked before the next column: they share B in L2"
         out.append(line(literal("GROUP_M", spec.scheduler.group_m, note)))

@@ -43,6 +43,8 @@ class EpiloguePlan:
         store_bytes: bytes of one store to global memory.
         held: the whole converted tile waits in registers until the accumulator has been released.
         group_threads: threads that carry one accumulator.
+        by_warpgroup: whole warpgroups beside other warps carry accumulators, so that a thread
+            counts from the start of its warpgroup.
         registers: fewest 32-bit registers a thread that accumulator and output take.
         named_barrier: joins the warps that carry one accumulator, or None where nothing needs it or
             they are the whole CTA.
@@ -56,6 +58,7 @@ class EpiloguePlan:
     store_bytes: int
     held: bool
     group_threads: int
+    by_warpgroup: bool
     registers: Sum
     named_barrier: NamedBarrier | None
 
@@ -101,7 +104,8 @@ def plan_epilogue(
     if stores:
         what = "before and after a chunk of D is filled"
     group = -(-threads // g.consumers)
-    named = NamedBarrier("EPILOGUE_BARRIER", 1, g.consumers, group, what)
+    name = "D_BARRIER" if stores and not wgmma else "EPILOGUE_BARRIER"
+    named = NamedBarrier(name, 1, g.consumers, group, what)
     return EpiloguePlan(
         chunks=chunks,
         columns=columns,
@@ -111,6 +115,9 @@ def plan_epilogue(
         store_bytes=16,
         held=held,
         group_threads=group,
+        by_warpgroup=(stores or g.consumers > 1 or min(spec.roles.epilogue.warps, default=0) > 0)
+        and is_specialized(spec)
+        and is_persistent(spec),
         registers=_accumulator(spec, g)
         if wgmma
         else _registers(chunks, columns, held, -(-columns * dtype.nbytes // 4)),

@@ -94,8 +94,10 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
     single = spec.scheduler.kind is SchedulerKind.SINGLE
     tiles = ("1", "1", "1") if single else ("m // TILE_M", "n // TILE_N", "1")
     rows, columns = ("m // TILE_M", "n // TILE_N")
-    if g.cluster_size > 1:
-        rows, columns = "m // (TILE_M * CLUSTER_M)", "n // (TILE_N * CLUSTER_N)"
+    if g.cluster_m > 1:
+        rows = "m // (TILE_M * CLUSTER_M)"
+    if g.cluster_n > 1:
+        columns = "n // (TILE_N * CLUSTER_N)"
     if is_ragged(spec):
         rows = _ceiling("m", "TILE_M", "CLUSTER_M", g.cluster_m)
         columns = _ceiling("n", "TILE_N", "CLUSTER_N", g.cluster_n)

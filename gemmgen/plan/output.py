@@ -8,7 +8,7 @@ from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.roles import is_persistent
 from gemmgen.plan.values import Sum
 from gemmgen.spec.model import Spec
-from gemmgen.terms import EpilogueKind, Swizzle
+from gemmgen.terms import Arch, EpilogueKind, Swizzle
 
 
 @dataclass(frozen=True)
@@ -17,8 +17,9 @@ class OutputPlan:
 
     Attributes:
         stages: chunks staged for each accumulator.
-        buffers, buffers_code: of all accumulators, and the expression to print.
-        rows, columns: extent of a chunk, in elements.
+        buffers, buffers_code: how many buffers there are, and the expression to print.
+        rows, columns: extent of a buffer, in elements. On sm_100a the rows of all consumers stand
+            below each other in one buffer; on sm_90a a consumer has buffers of its own.
         rows_code: the constant that holds `rows`.
         swizzle: of a buffer; its span is no wider than a row of the chunk.
         span: columns that one span of the swizzle holds: a TMA store writes a box of them.
@@ -54,16 +55,18 @@ def plan_output(spec: Spec, g: Geometry) -> OutputPlan | None:
     columns, stages = -(-g.tile_n // epilogue.chunks), epilogue.d_stages or 1
     swizzle = _swizzle(columns * size)
     span = min(columns, max(1, swizzle.span_bytes // size))
+    together = spec.arch is Arch.SM100A or g.consumers == 1
+    rows = g.tile_m if together else g.acc_rows
     return OutputPlan(
         stages=stages,
-        buffers=stages * g.consumers,
-        buffers_code="D_STAGES" if g.consumers == 1 else "CONSUMERS * D_STAGES",
-        rows=g.acc_rows,
-        rows_code="TILE_M" if g.acc_rows == g.tile_m else "ACC_ROWS",
+        buffers=stages if together else stages * g.consumers,
+        buffers_code="D_STAGES" if together else "CONSUMERS * D_STAGES",
+        rows=rows,
+        rows_code="TILE_M" if together else "ACC_ROWS",
         columns=columns,
         swizzle=swizzle,
         span=span,
         boxes=-(-columns // span),
-        bytes=Sum(g.acc_rows * columns * size, f"{g.acc_rows} x {columns} x {size}"),
+        bytes=Sum(rows * columns * size, f"{rows} x {columns} x {size}"),
         reused=is_persistent(spec) or stages < epilogue.chunks,
     )

@@ -82,7 +82,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
     """Every name that the partials may use, besides ``plan``."""
     spec, g = plan.spec, plan.geometry
     context: dict[str, Any] = {
-        "slots_text": _slots_lines(slots),
+        "slots_text": _slots_lines(slots, spec.arch),
         "doc": _doc(plan),
         "constants": _constant_lines(plan),
         "asserts": plan_asserts(plan),
@@ -143,9 +143,16 @@ def _condition(role: RolePlan) -> str:
     return f"{role.code} and is_leader" if role.leader_only else role.code
 
 
-def _slots_lines(slots: dict[str, str]) -> list[str]:
-    """Which partial stands in which slot, several a line."""
-    words = [f"{slot}={partial.removesuffix('.j2')}" for slot, partial in slots.items()]
+def _slots_lines(slots: dict[str, str], arch: Arch) -> list[str]:
+    """Which partial stands in which slot, several a line.
+
+    Neither the folder of `arch` nor a slot that is called like its partial is named.
+    """
+    words = []
+    own = f"{arch.value.removesuffix('a').replace('_', '')}/"
+    for slot, partial in slots.items():
+        path = partial.removesuffix(".j2").removesuffix(".wrap").removeprefix(own)
+        words.append(path if path.rpartition("/")[2] == slot else f"{slot}={path}")
     return textwrap.wrap(" ".join(words), WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
@@ -195,7 +202,7 @@ def _slots_text(barrier: BarrierPlan) -> str:
 
 def _first_phase(barrier: BarrierPlan, wait: WaitPlan) -> str:
     by_consumer = barrier.ring is Ring.CONSUMER and barrier.pre_armed
-    return "1 of consumer 0 and 0 of consumer 1" if by_consumer else str(wait.first_phase)
+    return "1 - consumer" if by_consumer else str(wait.first_phase)
 
 
 def _barrier_map(plan: Plan) -> list[str]:
@@ -337,10 +344,14 @@ def _layout_type(plan: Plan) -> str:
 
 def _launch(plan: Plan) -> dict[str, Any]:
     kinds = {"max_active_clusters": "cutlass.Int32", "stream": "cuda.CUstream"}
-    grid = f"({', '.join(plan.launch.grid_code)})"
+    extents, resident = plan.launch.grid_code, ""
+    if plan.launch.grid is GridKind.PERSISTENT:
+        resident = f"{plan.walk.count} = {extents[2]}"
+        extents = (*extents[:2], plan.walk.count)
+    grid = f"({', '.join(extents)})"
     cluster = "(CLUSTER_M, CLUSTER_N, 1)" if plan.geometry.cluster_size > 1 else ""
     parameters = [f"{name}: {kinds[name]}" for name in plan.launch.parameters]
-    return {"grid": grid, "cluster": cluster, "parameters": parameters}
+    return {"grid": grid, "resident": resident, "cluster": cluster, "parameters": parameters}
 
 
 def _problem_rules(plan: Plan) -> list[dict[str, str]]:

@@ -39,12 +39,12 @@ class Facts:
         pair: two CTAs share an MMA.
         multicast: a load is written to several CTAs.
         persistent: a CTA walks over several output tiles.
+        walks: each role of a persistent, warp-specialized kernel walks over them for itself.
         double: two register buffers in the epilogue.
         cooperative: all threads copy the operands.
         single: one tile in all.
         grouped: tiles are walked in groups of rows.
-        ring: several accumulators in tensor memory.
-        slots: several accumulators that one mma warp walks over.
+        ring: several accumulators that an mma warp walks over.
         consumers: several mma warps.
         stores: D leaves through shared memory and TMA.
         reuse: a staged chunk of D is filled again.
@@ -69,12 +69,12 @@ class Facts:
     pair: bool
     multicast: bool
     persistent: bool
+    walks: bool
     double: bool
     cooperative: bool
     single: bool
     grouped: bool
     ring: bool
-    slots: bool
     consumers: bool
     stores: bool
     reuse: bool
@@ -102,13 +102,13 @@ class Facts:
             cluster=plan.geometry.cluster_size > 1,
             pair=plan.geometry.is_pair,
             multicast=any(copy.mask is not None for copy in plan.copies),
+            walks=plan.persistent and is_specialized(spec),
             persistent=spec.scheduler.kind is SchedulerKind.PERSISTENT,
             double=spec.epilogue.register_buffers == 2,
             cooperative=spec.load.kind is LoadKind.COOPERATIVE,
             single=spec.scheduler.kind is SchedulerKind.SINGLE,
             grouped=plan.walk.grouped,
-            ring=plan.tmem is not None and len(plan.tmem.slots) > 1,
-            slots=spec.pipeline.acc_stages > 1,
+            ring=spec.pipeline.acc_stages > 1,
             consumers=plan.geometry.consumers > 1,
             stores=plan.output is not None,
             reuse=plan.output is not None and plan.output.reused,
@@ -156,6 +156,7 @@ SM100: tuple[Rule, ...] = (
     ("allocate", "sm100/allocate_cluster.j2", lambda f: f.cluster),
     ("allocate", "sm100/allocate_cta.j2", _always),
     ("init", "sm100/init.j2", _always),
+    ("own_slot", "sm100/own_slot.j2", lambda f: f.consumers),
     ("tile_walk", "sm100/tile_walk.wrap.j2", lambda f: f.persistent and not f.specialized),
     ("mainloop", "sm100/mainloop_cooperative.j2", lambda f: f.cooperative),
     ("mainloop", "sm100/mainloop_one_step.j2", lambda f: f.serial and f.one_step),
@@ -164,15 +165,19 @@ SM100: tuple[Rule, ...] = (
     ("k_walk", "sm100/k_walk.wrap.j2", lambda f: f.cooperative and not f.one_step),
     ("prologue", "sm100/prologue_walk.j2", lambda f: f.prefetch and f.persistent),
     ("prologue", "sm100/prologue.j2", lambda f: f.prefetch),
-    ("ring_start", "sm100/ring_start.j2", lambda f: f.prefetch and not f.persistent),
+    ("ring_start", "sm100/ring_start_walk.j2", lambda f: f.prefetch and f.persistent),
+    ("ring_start", "sm100/ring_start.j2", lambda f: f.prefetch),
     ("wait_done", "sm100/wait_done_walk.j2", lambda f: f.prefetch and f.persistent),
     ("wait_done", "sm100/wait_done.j2", lambda f: f.prefetch),
     ("producer", "sm100/producer.j2", lambda f: f.specialized),
-    ("producer_walk", "sm100/producer_walk.wrap.j2", lambda f: f.specialized and f.persistent),
+    ("producer_walk", "sm100/producer_walk.wrap.j2", lambda f: f.walks),
+    ("walk_rule", "sm100/mainloop_rule.j2", lambda f: f.prefetch and f.persistent),
+    ("mainloop_rule", "sm100/mainloop_rule.j2", lambda f: f.prefetch and not f.persistent),
+    ("partition_walk", "sm100/partition_cta.j2", lambda f: f.prefetch and f.persistent),
     ("partition", "sm100/partition_cooperative.j2", lambda f: f.cooperative),
     ("partition", "sm100/partition_pair.j2", lambda f: f.pair and not f.persistent),
     ("partition", "sm100/partition_multicast.j2", lambda f: f.multicast),
-    ("partition", "sm100/partition_cta.j2", _always),
+    ("partition", "sm100/partition_cta.j2", lambda f: not (f.prefetch and f.persistent)),
     ("arm", "sm100/arm_pair.j2", lambda f: f.specialized and f.pair),
     ("arm", "sm100/arm_cta.j2", lambda f: not f.serial),
     ("copy", "sm100/copy_multicast.j2", lambda f: f.specialized and f.multicast),
@@ -180,9 +185,9 @@ SM100: tuple[Rule, ...] = (
     ("copy", "sm100/copy_cta.j2", lambda f: not f.serial),
     ("next_stage", "sm100/next_stage.j2", lambda f: not f.serial),
     ("mma", "sm100/mma.j2", lambda f: f.specialized),
-    ("mma_walk", "sm100/mma_walk.wrap.j2", lambda f: f.specialized and f.persistent),
+    ("mma_walk", "sm100/mma_walk.wrap.j2", lambda f: f.walks),
     ("mma_slot", "sm100/mma_slot.j2", lambda f: f.ring),
-    ("next_slot", "sm100/next_slot.j2", lambda f: f.slots),
+    ("next_slot", "sm100/next_slot.j2", lambda f: f.ring),
     ("next_slot", "sm100/next_slot_single.j2", lambda f: f.persistent),
     ("own_a", "sm100/own_a.j2", lambda f: f.consumers),
     ("tiled_mma", "sm100/tiled_mma.j2", _always),
@@ -190,11 +195,15 @@ SM100: tuple[Rule, ...] = (
     ("accumulator", "sm100/accumulator_single.j2", _always),
     ("issue", "sm100/issue_blocks.j2", lambda f: f.blocks),
     ("issue", "sm100/issue_one.j2", lambda f: not f.one_step),
-    ("epilogue", "sm100/epilogue_walk.j2", lambda f: f.specialized and f.persistent),
+    ("epilogue", "sm100/epilogue_walk.j2", lambda f: f.walks),
     ("epilogue", "sm100/epilogue_tile.j2", _always),
-    ("wait_accumulator", "sm100/wait_acc_full.j2", lambda f: f.specialized or f.one_step),
-    ("wait_accumulator", "sm100/wait_mainloop.j2", lambda f: not f.cooperative),
-    ("own_rows", "sm100/own_rows.j2", lambda f: f.consumers),
+    (
+        "wait_accumulator",
+        "sm100/wait_acc_full.j2",
+        lambda f: f.one_step or (f.specialized and not f.walks),
+    ),
+    ("wait_accumulator", "sm100/wait_mainloop.j2", lambda f: not f.cooperative and not f.walks),
+    ("own_d", "sm100/own_d.j2", lambda f: f.consumers and f.stores),
     ("tmem_load", "sm100/tmem_load_ring.j2", lambda f: f.ring),
     ("tmem_load", "sm100/tmem_load_single.j2", _always),
     ("registers", "sm100/registers_two.j2", lambda f: f.double),
@@ -232,6 +241,7 @@ SM100: tuple[Rule, ...] = (
     ("tma_atoms", "sm100/tma_cta.j2", _always),
     ("output_tensor", "sm100/output_tma.j2", lambda f: f.stores),
     ("output_tensor", "sm100/output_gmem.j2", _always),
+    ("output_part", "sm100/output_part.j2", lambda f: f.consumers and f.stores),
     ("check_problem", "common/check_problem.j2", _always),
     ("extents", "common/extents_one_tile.j2", lambda f: f.single),
     ("extents", "common/extents_multiple.j2", _always),

@@ -48,12 +48,11 @@ def kernel_words(plan: Plan) -> dict[str, Any]:
 
 
 def acc_words(plan: Plan) -> dict[str, str]:
-    """How accumulators are indexed: by slot of a ring, by consumer, or not at all."""
+    """How accumulators are indexed: by slot of a ring, or not at all."""
     words = {
         "rows": "TILE_M",
         "a_buffers": "sA",
-        "count": "ACC_STAGES",
-        "index": "slot",
+        "a_rows": "TILE_M",
         "offset": " + slot",
         "phase": "slot_phase",
         "reads_from": "slot, slot_phase = 0, 0",
@@ -62,12 +61,13 @@ def acc_words(plan: Plan) -> dict[str, str]:
     }
     single = plan.spec.pipeline.acc_stages == 1
     if single:
-        words |= {"index": "", "offset": "", "phase": "acc_phase" if plan.persistent else "0"}
+        words |= {"offset": "", "phase": "acc_phase" if plan.persistent else "0"}
         words["reads_from"] = "acc_phase = 0"
         words["writes_from"] = "acc_phase = 1  # pre-armed: the accumulator starts empty"
     if plan.geometry.consumers > 1:
-        words |= {"rows": "ACC_ROWS", "a_buffers": "own_A", "count": "CONSUMERS"}
-        words |= {"index": "consumer", "offset": " + consumer"}
+        words |= {"a_buffers": "own_A", "a_rows": "WARPGROUP"}
+    if plan.epilogue.by_warpgroup:
+        words["rows"] = "WARPGROUP"
     return words
 
 
@@ -79,6 +79,8 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
     words = {
         "route": "tensor memory -> registers -> global memory",
         "thread": "thread_idx",
+        "rows": "TILE_M",
+        "d_row": "thread_idx",
         "lanes": "Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile:"
         " thread t has row t.",
         "first_warp": f"warp_idx == {first}",
@@ -87,19 +89,19 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
     }
     if plan.output is not None:
         words["route"] = "tensor memory -> registers -> shared memory -> global memory"
-    later = "Warp w reads 32 lanes from 32 (w % 4) on; a lane is a row: thread t has row t % 128."
-    threads, number = "32 * EPILOGUE_WARPS", "EPILOGUE_BARRIER"
-    if consumers > 1:
-        words |= {"thread": "own_row", "lanes": later, "first_warp": "warp_idx % 4 == 0"}
-        threads, number = f"{threads} // CONSUMERS", f"{number} + consumer"
-    elif first:
-        words |= {"thread": "(thread_idx % TILE_M)", "lanes": later}
+    threads = "32 * EPILOGUE_WARPS"
+    if plan.epilogue.by_warpgroup:
+        words["lanes"] = (
+            "Warp w reads 32 lanes from 32 (w % 4) on; a lane is a row: thread t has row t % 128."
+        )
+        words |= {"thread": "thread_idx % WARPGROUP", "rows": "WARPGROUP"}
+        words["d_row"] = words["thread"] if first else "thread_idx"
+        words["first_warp"] = "warp_idx % 4 == 0"
+        threads = "WARPGROUP"
     if named is not None:
+        number = named.name + " + consumer" * (consumers > 1)
         words["sync"] = f"cute.arch.barrier(barrier_id={number}, number_of_threads={threads})"
-    tile_row = words["thread"] if single else f"m_tile * TILE_M + {words['thread']}"
-    if consumers > 1:
-        tile_row = "m_tile * TILE_M + consumer * ACC_ROWS + own_row"
-    words["row"] = tile_row
+    words["row"] = words["d_row"] if single else f"m_tile * TILE_M + {words['d_row']}"
     words["chunk"] = "chunk" if single else "n_tile * EPI_CHUNKS + chunk"
     return words
 
@@ -111,13 +113,14 @@ def output_words(plan: Plan) -> dict[str, str]:
         return {}
     rows = output.rows_code
     shape, stride = f"{rows}, EPI_N", "EPI_N, 1"
-    if output.boxes > 1:
+    together = plan.tmem is not None
+    if together or output.boxes > 1:
         shape = f"{rows}, (D_SPAN, EPI_N // D_SPAN)"
         stride = f"D_SPAN, (1, {rows} * D_SPAN)"
     buffer = "chunk % D_STAGES" if output.stages > 1 else "0"
     if output.stages == plan.epilogue.chunks:
         buffer = "chunk"
-    if consumers > 1:
+    if consumers > 1 and not together:
         buffer = f"consumer * D_STAGES + {buffer}" if output.stages > 1 else "consumer"
     same = output.swizzle is plan.spec.smem.swizzle
     m_tile = "0" if plan.spec.scheduler.kind is SchedulerKind.SINGLE else "m_tile"
@@ -128,7 +131,9 @@ def output_words(plan: Plan) -> dict[str, str]:
         if same
         else f"cute.make_swizzle({swizzle_bits(output.swizzle)}, 4, 3)",
         "buffer": buffer,
-        "m_tile": f"CONSUMERS * {m_tile} + consumer" if consumers > 1 else m_tile,
+        "m_tile": m_tile,
+        "buffers": "own_D" if consumers > 1 else "sD",
+        "part": "d_part" if consumers > 1 else "d_smem",
     }
 
 
@@ -138,24 +143,34 @@ def tile_words(plan: Plan) -> dict[str, str]:
     return {"m": "0", "n": "0"} if single else {"m": "m_tile", "n": "n_tile"}
 
 
+def _tiles(extent: str, tile: str, cluster: str, ragged: bool) -> str:
+    """How many cluster tiles cover `extent`."""
+    step = f"{tile} * {cluster}" if cluster else tile
+    if ragged:
+        return f"cute.ceil_div({extent}, {step})"
+    return f"{extent} // ({step})" if cluster else f"{extent} // {step}"
+
+
 def walk_words(plan: Plan) -> dict[str, Any]:
     """The tile loop of a persistent kernel: its variables, and the place of each tile."""
-    walk, g = plan.walk, plan.geometry
+    walk, g, ragged = plan.walk, plan.geometry, plan.problem.ragged
     place: list[str] = []
     if walk.grouped and g.cluster_size > 1:
         place = ["row, column = tile_at(tile, m_tiles, n_tiles)"]
     both = [f"m_tile, n_tile = {walk.m_tile}, {walk.n_tile}"]
     if walk.grouped and g.cluster_size == 1:
         both = ["m_tile, n_tile = tile_at(tile, m_tiles, n_tiles)"]
-    producer = both
+    producer = list(both)
     if g.is_pair:
         half = f"b_tile = {walk.b_tile}  # the half of B that this CTA stages"
         producer = [f"m_tile = {walk.m_tile}", half]
+    if g.consumers > 1 and plan.output is not None:
+        both.append("m_tile = CONSUMERS * m_tile + consumer  # in rows of one consumer")
     return {
         "index": walk.index,
         "count": walk.count,
-        "m_step": "(TILE_M * CLUSTER_M)" if g.cluster_m > 1 else "TILE_M",
-        "n_step": "(TILE_N * CLUSTER_N)" if g.cluster_n > 1 else "TILE_N",
+        "m_tiles": _tiles("mD.shape[0]", "TILE_M", "CLUSTER_M" * (g.cluster_m > 1), ragged),
+        "n_tiles": _tiles("mD.shape[1]", "TILE_N", "CLUSTER_N" * (g.cluster_n > 1), ragged),
         "producer": place + producer,
         "epilogue": place + both,
     }

@@ -40,7 +40,7 @@ phase rank read_op row row_stride scope self shapes size slot slot_phase smem so
 storage stream swizzle sys tcgen05 thread_idx tile tiled_mma tiles tma_a tma_b tmem tmem_load
 tmem_read tmem_slot torch us warp warp_idx
 a_stride b_stride acc_phase consumer copy_ab copy_atom copy_threads cta ctas d_rows d_smem d_tile
-done_phase first free inside my_copy own_row rows store_op tile_at tma_d
+done_phase first free inside my_copy d_part rows store_op tile_at tma_d
 """
 RESERVED = frozenset([*_USED.split(), *dir(builtins)])
 

@@ -1,16 +1,13 @@
 # spec: specs/tirx/v2_k_loop.toml
 # digest: sha256:4d6a3a47922d137da318dbe04bc2005ed4d2a794e26585d27afcaf56834b7a09
 # partials:
-#   imports=sm100/imports storage=sm100/storage signature=sm100/signature setup=sm100/setup
-#   k_tiles=sm100/k_tiles_whole operand_buffers=sm100/buffers_swizzled allocate=sm100/allocate_cta
-#   init=sm100/init mainloop=sm100/mainloop_cooperative k_walk=sm100/k_walk.wrap
-#   partition=sm100/partition_cooperative tiled_mma=sm100/tiled_mma
-#   accumulator=sm100/accumulator_single issue=sm100/issue_blocks epilogue=sm100/epilogue_tile
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/registers_chunk
-#   tile_output=sm100/tile_output chunks=sm100/chunks_serial store_chunk=sm100/store_chunk
-#   teardown=sm100/teardown_cta host=sm100/host operand_layouts=sm100/layouts_swizzled_single
-#   tma_atoms=sm100/operands_gmem output_tensor=sm100/output_gmem check_problem=common/check_problem
-#   extents=common/extents_one_tile main=common/main main_arguments=common/main_arguments
+#   imports storage signature setup k_tiles=k_tiles_whole operand_buffers=buffers_swizzled
+#   allocate=allocate_cta init mainloop=mainloop_cooperative k_walk partition=partition_cooperative
+#   tiled_mma accumulator=accumulator_single issue=issue_blocks epilogue=epilogue_tile
+#   tmem_load=tmem_load_single registers=registers_one output=registers_chunk tile_output
+#   chunks=chunks_serial store_chunk teardown=teardown_cta host
+#   operand_layouts=layouts_swizzled_single tma_atoms=operands_gmem output_tensor=output_gmem
+#   common/check_problem extents=common/extents_one_tile common/main common/main_arguments
 """D = A @ B.T: The K loop.
 
 Against v1_one_tile: a loop over K in steps of 64, all into the same accumulator.
@@ -46,7 +43,7 @@ MMA_WARP = 0
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   mma           mma: tcgen05.commit (1)                    -> producer, 0
@@ -77,7 +74,7 @@ def gemm_kernel(
 
     smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=1024))
     mma = smem.mma.data_ptr()
-    # The swizzle goes on the pointer; the affine layout has no stage.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
 
@@ -113,7 +110,7 @@ def gemm_kernel(
             tcgen05.OperandMajorMode.K,
         )
     )
-    # Shared-memory descriptors, (MMA, 1, K_BLOCKS)
+    # Shared-memory descriptors, one a k_block of a stage
     tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
     tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
     acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
@@ -134,7 +131,7 @@ def gemm_kernel(
                 b_block = tCrB[None, None, k_block]
                 cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)
             with cute.arch.elect_one():
-                # Arrives once these MMAs have read the buffers.
+                # Arrives once these MMAs have read the stage.
                 tcgen05.commit(mma)
         cute.arch.mbarrier_wait(mma, phase)
         phase ^= 1  # the barrier is reused every k_tile
@@ -144,7 +141,7 @@ def gemm_kernel(
     # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
     chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
     tAcc = cute.make_tensor(tmem, chunk_layout)
-    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+    load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32)
     tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
     tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
     rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
@@ -176,7 +173,7 @@ def gemm(
     d: cute.Tensor,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K), stride=(TILE_K, 1))
     b_rows = cute.make_layout((TILE_N, TILE_K), stride=(TILE_K, 1))
@@ -225,26 +222,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v2_k_loop.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

@@ -1,27 +1,21 @@
 # spec: specs/tirx/v6_persistent.toml
-# digest: sha256:23faeacb8624f29fcacef03f476994f1f7b4030bc068f4c8047dd61c8f9576f6
+# digest: sha256:f8fe110b29730c8b5a999b8c4cbd277eadffdf248878a02993d658b2c23f0fe7
 # partials:
-#   imports=sm100/imports storage=sm100/storage tile_order=sm100/tile_order
-#   signature=sm100/signature setup=sm100/setup work=sm100/work_grouped k_tiles=sm100/k_tiles
-#   operand_buffers=sm100/buffers_swizzled output_buffers=sm100/output_buffers
-#   allocate=sm100/allocate_cta init=sm100/init tile_walk=sm100/tile_walk.wrap
-#   mainloop=sm100/mainloop_prefetch prologue=sm100/prologue_walk wait_done=sm100/wait_done_walk
-#   partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta next_stage=sm100/next_stage
-#   next_slot=sm100/next_slot_single tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_tile wait_accumulator=sm100/wait_mainloop
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/output_partition
-#   chunks=sm100/chunks_serial store_chunk=sm100/store_chunk_tma reuse_chunk=sm100/reuse_chunk
-#   drain_stores=sm100/drain_stores teardown=sm100/teardown_cta host=sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta output_tensor=sm100/output_tma
-#   check_problem=common/check_problem extents=common/extents_multiple main=common/main
-#   main_arguments=common/main_arguments_persistent
+#   imports storage tile_order signature setup work=work_grouped k_tiles
+#   operand_buffers=buffers_swizzled output_buffers allocate=allocate_cta init tile_walk
+#   mainloop=mainloop_prefetch prologue=prologue_walk ring_start=ring_start_walk
+#   wait_done=wait_done_walk walk_rule=mainloop_rule partition_walk=partition_cta arm=arm_cta
+#   copy=copy_cta next_stage next_slot=next_slot_single tiled_mma accumulator=accumulator_single
+#   issue=issue_blocks epilogue=epilogue_tile wait_accumulator=wait_mainloop
+#   tmem_load=tmem_load_single registers=registers_one output=output_partition chunks=chunks_serial
+#   store_chunk=store_chunk_tma reuse_chunk drain_stores teardown=teardown_cta host
+#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_tma common/check_problem
+#   extents=common/extents_multiple common/main main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Persistent CTAs.
 
-Against v5_two_stage: CTAs stay resident and walk over tiles, in groups of eight rows of tiles.
+Against v5_two_stage: resident CTAs walk over tiles, eight rows of tiles at a time.
 
-Barriers and tensor memory are set up once, not once a tile, and tiles that run at the same time
-share operands in L2. The last group is cut off where the tiles end. Phases are carried across
-tiles.
+Setup is paid once a CTA, and tiles that run at the same time share operands in L2.
 """
 
 import sys
@@ -42,8 +36,9 @@ AB_STAGES = 2
 AB_BYTES = (TILE_M + TILE_N) * TILE_K * 2  # (128 + 128) x 64 x 2 = 32_768
 EPI_N = 64  # accumulator columns that a thread reads at a time
 EPI_CHUNKS = TILE_N // EPI_N  # 128 / 64 = 2
+D_SPAN = 64  # values in the 128 bytes that the swizzle of D permutes
 D_STAGES = 2  # chunks of D staged in shared memory
-D_BYTES = TILE_M * EPI_N * 2  # 128 x 64 x 2 = 16_384
+D_BYTES = TILE_M * EPI_N * 2  # 16_384: a staged chunk
 TMEM_COLUMNS = TILE_N  # one f32 accumulator of 128 columns
 TMEM_LANE = 1 << 16  # a TMEM address is lane << 16 | column
 THREADS = 128  # 4 warps
@@ -51,10 +46,8 @@ MAINLOOP_WARP = 0
 GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
-assert AB_BYTES * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, (
-    "the A, B and D buffers must fit in shared memory"
-)
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert AB_BYTES * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, "over shared memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   tma[2]        producer: expect_tx, TMA bytes (1)         -> mma, 0
@@ -107,7 +100,7 @@ def gemm_kernel(
     smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=1024))
     tma = smem.tma.data_ptr()
     mma = smem.mma.data_ptr()
-    # The swizzle goes on the pointer; the affine layout keeps the stage mode.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
     sD = cute.make_tensor(cute.recast_ptr(smem.d.data_ptr(), d_smem.inner), d_smem.outer)
@@ -126,39 +119,30 @@ def gemm_kernel(
     cute.arch.sync_threads()
     tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
 
+    # --- mainloop: TMA loads and MMAs into tensor memory, by one warp ---
+    gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
+    gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
+    tAsA, tAgA = cpasync.tma_partition(
+        tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
+    )
+    tBsB, tBgB = cpasync.tma_partition(
+        tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
+    )
     stage, phase, done_phase = 0, 0, 0  # carried across tiles
-    # Views and layouts are made at compile time: inside the loop they cost nothing.
     for tile in cutlass.range(cta, tiles, ctas, unroll=1):
         m_tile, n_tile = tile_at(tile, m_tiles, n_tiles)
-        # --- mainloop: TMA loads into the A/B ring, MMAs into tensor memory, by one warp ---
         if warp_idx == MAINLOOP_WARP:
-            gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
-            gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
-            tAsA, tAgA = cpasync.tma_partition(
-                tma_a,
-                0,
-                cute.make_layout(1),
-                cute.group_modes(sA, 0, 2),
-                cute.group_modes(gA, 0, 2),
-            )
-            tBsB, tBgB = cpasync.tma_partition(
-                tma_b,
-                0,
-                cute.make_layout(1),
-                cute.group_modes(sB, 0, 2),
-                cute.group_modes(gB, 0, 2),
-            )
             # Prologue: the ring is empty between tiles, so its next lap is loaded without a wait.
-            free = stage
+            first = stage
             for k_tile in cutlass.range(cutlass.min(AB_STAGES, k_tiles), unroll=1):
-                full = tma + free
+                full = tma + stage
                 with cute.arch.elect_one():
                     cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, free], tma_bar_ptr=full)
-                cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB[None, free], tma_bar_ptr=full)
-                free += 1
-                if free == AB_STAGES:
-                    free = 0
+                cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+                cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
+                stage += 1
+                if stage == AB_STAGES:
+                    stage = 0
 
             tiled_mma = cute.make_tiled_mma(
                 tcgen05.MmaF16BF16Op(
@@ -171,11 +155,12 @@ def gemm_kernel(
                     tcgen05.OperandMajorMode.K,
                 )
             )
-            # Shared-memory descriptors, (MMA, 1, K_BLOCKS, AB_STAGES)
+            # Shared-memory descriptors, one a k_block of a stage
             tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
             tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
             acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
             tCtAcc = cute.make_tensor(tmem, acc_layout)
+            stage = first
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 full = tma + stage
                 cute.arch.mbarrier_wait(full, phase)
@@ -195,12 +180,9 @@ def gemm_kernel(
                 if k_next < k_tiles:
                     with cute.arch.elect_one():
                         cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                    cute.copy(
-                        tma_a, tAgA[None, m_tile, k_next], tAsA[None, stage], tma_bar_ptr=full
-                    )
-                    cute.copy(
-                        tma_b, tBgB[None, n_tile, k_next], tBsB[None, stage], tma_bar_ptr=full
-                    )
+                    a_tile, b_tile = tAgA[None, m_tile, k_next], tBgB[None, n_tile, k_next]
+                    cute.copy(tma_a, a_tile, tAsA[None, stage], tma_bar_ptr=full)
+                    cute.copy(tma_b, b_tile, tBsB[None, stage], tma_bar_ptr=full)
                 stage += 1
                 if stage == AB_STAGES:
                     stage = 0
@@ -212,7 +194,9 @@ def gemm_kernel(
         # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
         chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
         tAcc = cute.make_tensor(tmem, chunk_layout)
-        load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+        load_atom = cute.make_copy_atom(
+            tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32
+        )
         tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
         tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
         rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
@@ -262,7 +246,7 @@ def gemm(
     max_active_clusters: cutlass.Int32,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k, stage): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_M * TILE_K))
     b_rows = cute.make_layout((TILE_N, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_N * TILE_K))
@@ -271,14 +255,18 @@ def gemm(
     load_op = cpasync.CopyBulkTensorTileG2SOp()
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(load_op, b, b_smem, (TILE_N, TILE_K))
-    # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled so that a warp writes them without bank conflicts.
     m, n = d.shape
-    d_rows = cute.make_layout((TILE_M, EPI_N, D_STAGES), stride=(EPI_N, 1, TILE_M * EPI_N))
+    d_rows = cute.make_layout(
+        (TILE_M, (D_SPAN, EPI_N // D_SPAN), D_STAGES),
+        stride=(D_SPAN, (1, TILE_M * D_SPAN), TILE_M * EPI_N),
+    )
     d_smem = cute.make_composed_layout(swizzle, 0, d_rows)
     store_op = cpasync.CopyBulkTensorTileS2GOp()
     tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (TILE_M, EPI_N))
+    ctas = cutlass.min((m // TILE_M) * (n // TILE_N), max_active_clusters)
     gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, tma_d, mD, d_smem).launch(
-        grid=(1, 1, cutlass.min((m // TILE_M) * (n // TILE_N), max_active_clusters)),
+        grid=(1, 1, ctas),
         block=(THREADS, 1, 1),
         smem=SharedStorage.size_in_bytes(),
         stream=stream,
@@ -310,26 +298,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v6_persistent.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

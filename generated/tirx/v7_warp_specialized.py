@@ -1,25 +1,19 @@
 # spec: specs/tirx/v7_warp_specialized.toml
-# digest: sha256:6f311575b1866a57af49f2fb5a35f22a257830909fd25330553ba49c8c467d16
+# digest: sha256:29260ecb750cf83f402597cc5ad965d8ca592d9048afaa89ce9a25da0bf4dfb2
 # partials:
-#   imports=sm100/imports storage=sm100/storage tile_order=sm100/tile_order
-#   signature=sm100/signature setup=sm100/setup work=sm100/work_grouped k_tiles=sm100/k_tiles
-#   operand_buffers=sm100/buffers_swizzled output_buffers=sm100/output_buffers
-#   allocate=sm100/allocate_cta init=sm100/init producer=sm100/producer
-#   producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta arm=sm100/arm_cta
-#   copy=sm100/copy_cta next_stage=sm100/next_stage mma=sm100/mma mma_walk=sm100/mma_walk.wrap
-#   next_slot=sm100/next_slot_single tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_walk wait_accumulator=sm100/wait_acc_full
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/output_partition
-#   chunks=sm100/chunks_serial store_chunk=sm100/store_chunk_tma reuse_chunk=sm100/reuse_chunk
-#   release_chunk=sm100/release_last release=sm100/release_threads arrive=sm100/arrive_cta
-#   drain_stores=sm100/drain_stores teardown=sm100/teardown_cta host=sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta output_tensor=sm100/output_tma
-#   check_problem=common/check_problem extents=common/extents_multiple main=common/main
+#   imports storage tile_order signature setup work=work_grouped k_tiles
+#   operand_buffers=buffers_swizzled output_buffers allocate=allocate_cta init producer
+#   producer_walk partition=partition_cta arm=arm_cta copy=copy_cta next_stage mma mma_walk
+#   next_slot=next_slot_single tiled_mma accumulator=accumulator_single issue=issue_blocks
+#   epilogue=epilogue_walk tmem_load=tmem_load_single registers=registers_one
+#   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma reuse_chunk
+#   release_chunk=release_last release=release_threads arrive=arrive_cta drain_stores
+#   teardown=teardown_cta host operand_layouts=layouts_swizzled tma_atoms=tma_cta
+#   output_tensor=output_tma common/check_problem extents=common/extents_multiple common/main
 #   main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Warp specialization.
 
-Against v6_persistent: a producer warp, an mma warp and a warpgroup that writes back, with a
-barrier for each hand-over.
+Against v6_persistent: a producer warp, an mma warp and a warpgroup that writes back.
 
 Loads, MMAs and writeback no longer wait for each other by program order. The gain waits for a
 deeper ring: with two stages the producer is never more than one k_tile ahead, as it was, and
@@ -45,29 +39,29 @@ AB_BYTES = (TILE_M + TILE_N) * TILE_K * 2  # (128 + 128) x 64 x 2 = 32_768
 LD2MMA_ARRIVALS = 128  # 128 threads
 EPI_N = 64  # accumulator columns that a thread reads at a time
 EPI_CHUNKS = TILE_N // EPI_N  # 128 / 64 = 2
+D_SPAN = 64  # values in the 128 bytes that the swizzle of D permutes
 D_STAGES = 2  # chunks of D staged in shared memory
-D_BYTES = TILE_M * EPI_N * 2  # 128 x 64 x 2 = 16_384
+D_BYTES = TILE_M * EPI_N * 2  # 16_384: a staged chunk
 TMEM_COLUMNS = TILE_N  # one f32 accumulator of 128 columns
 TMEM_LANE = 1 << 16  # a TMEM address is lane << 16 | column
 THREADS = 256  # 8 warps
 PRODUCER_WARP = 7
 MMA_WARP = 4
 EPILOGUE_WARPS = 4
-EPILOGUE_BARRIER = 1  # before and after a chunk of D is filled
+WARPGROUP = 128  # threads of a warpgroup: each has a lane of tensor memory, a row of D
+D_BARRIER = 1  # before and after a chunk of D is filled
 GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
-assert AB_BYTES * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, (
-    "the A, B and D buffers must fit in shared memory"
-)
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert AB_BYTES * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, "over shared memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   tma2mma[2]    producer: expect_tx, TMA bytes (1)         -> mma, 0
 #   mma2tma[2]    mma: tcgen05.commit (1)                    -> producer, 1: pre-armed
 #   mma2ld        mma: tcgen05.commit (1)                    -> epilogue, 0
 #   ld2mma        epilogue: every thread (128)               -> mma, 1: pre-armed
-# EPILOGUE_BARRIER: the warps of an accumulator meet before and after they fill D.
+# D_BARRIER: the warps of an accumulator meet before and after they fill D.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 
@@ -120,7 +114,7 @@ def gemm_kernel(
     mma2tma = smem.mma2tma.data_ptr()
     mma2ld = smem.mma2ld.data_ptr()
     ld2mma = smem.ld2mma.data_ptr()
-    # The swizzle goes on the pointer; the affine layout keeps the stage mode.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
     sD = cute.make_tensor(cute.recast_ptr(smem.d.data_ptr(), d_smem.inner), d_smem.outer)
@@ -134,9 +128,7 @@ def gemm_kernel(
                 cute.arch.mbarrier_init(tma2mma + stage, 1)  # the expect_tx of a load
                 cute.arch.mbarrier_init(mma2tma + stage, 1)  # a commit
             cute.arch.mbarrier_init(mma2ld, 1)  # a commit
-            cute.arch.mbarrier_init(
-                ld2mma, LD2MMA_ARRIVALS
-            )  # every thread that reads the accumulator
+            cute.arch.mbarrier_init(ld2mma, LD2MMA_ARRIVALS)  # every thread
         cute.arch.mbarrier_init_fence()  # TMA and the tensor core see the counts too
         cute.arch.alloc_tmem(TMEM_COLUMNS, smem.tmem_slot)
         cute.arch.relinquish_tmem_alloc_permit()
@@ -187,10 +179,10 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, K_BLOCKS, AB_STAGES)
+        # Shared-memory descriptors, one a k_block of a stage
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (TILE_N, MMA_K)))
-        acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
+        acc_layout = cute.make_layout(((WARPGROUP, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
         tCtAcc = cute.make_tensor(tmem, acc_layout)
         stage, phase = 0, 0
         acc_phase = 1  # pre-armed: the accumulator starts empty
@@ -220,15 +212,19 @@ def gemm_kernel(
 
     # --- epilogue: tensor memory -> registers -> shared memory -> global memory ---
     if warp_idx < EPILOGUE_WARPS:
-        # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
-        chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
+        # Warp w reads 32 lanes from 32 (w % 4) on; a lane is a row: thread t has row t % 128.
+        chunk_layout = cute.make_layout(
+            (WARPGROUP, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N)
+        )
         tAcc = cute.make_tensor(tmem, chunk_layout)
-        load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
+        load_atom = cute.make_copy_atom(
+            tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32
+        )
         tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
-        tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
+        tAcc = tmem_load.get_slice(thread_idx % WARPGROUP).partition_S(tAcc)
         rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
         rD = cute.make_rmem_tensor(EPI_N, cutlass.Float16)
-        gD = cute.local_tile(mD, (TILE_M, EPI_N), (None, None))  # (row, column, m_tile, chunk)
+        gD = cute.local_tile(mD, (WARPGROUP, EPI_N), (None, None))  # (row, column, m_tile, chunk)
         tDsD, tDgD = cpasync.tma_partition(
             tma_d, 0, cute.make_layout(1), cute.group_modes(sD, 0, 2), cute.group_modes(gD, 0, 2)
         )
@@ -245,23 +241,19 @@ def gemm_kernel(
                     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
                     cute.arch.mbarrier_arrive(ld2mma)
                 rD.store(rAcc.load().to(cutlass.Float16))
-                if warp_idx == 0:  # the last store from this buffer has read it
+                if warp_idx % 4 == 0:  # the last store from this buffer has read it
                     cute.arch.cp_async_bulk_wait_group(D_STAGES - 1, read=True)
-                cute.arch.barrier(
-                    barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS
-                )
+                cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
                 cute.autovec_copy(rD, sD[thread_idx, None, chunk])
                 cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
-                cute.arch.barrier(
-                    barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS
-                )
-                if warp_idx == 0:
+                cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
+                if warp_idx % 4 == 0:
                     with cute.arch.elect_one():
                         d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
                         cute.copy(tma_d, tDsD[None, chunk], d_tile)
                     cute.arch.cp_async_bulk_commit_group()
             acc_phase ^= 1
-        if warp_idx == 0:  # no store still reads shared memory when the CTA exits
+        if warp_idx % 4 == 0:  # no store still reads shared memory when the CTA exits
             cute.arch.cp_async_bulk_wait_group(0, read=True)
 
     # --- teardown ---
@@ -285,7 +277,7 @@ def gemm(
     max_active_clusters: cutlass.Int32,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k, stage): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_M * TILE_K))
     b_rows = cute.make_layout((TILE_N, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_N * TILE_K))
@@ -294,14 +286,18 @@ def gemm(
     load_op = cpasync.CopyBulkTensorTileG2SOp()
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(load_op, b, b_smem, (TILE_N, TILE_K))
-    # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled so that a warp writes them without bank conflicts.
     m, n = d.shape
-    d_rows = cute.make_layout((TILE_M, EPI_N, D_STAGES), stride=(EPI_N, 1, TILE_M * EPI_N))
+    d_rows = cute.make_layout(
+        (TILE_M, (D_SPAN, EPI_N // D_SPAN), D_STAGES),
+        stride=(D_SPAN, (1, TILE_M * D_SPAN), TILE_M * EPI_N),
+    )
     d_smem = cute.make_composed_layout(swizzle, 0, d_rows)
     store_op = cpasync.CopyBulkTensorTileS2GOp()
-    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (TILE_M, EPI_N))
+    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (WARPGROUP, EPI_N))
+    ctas = cutlass.min((m // TILE_M) * (n // TILE_N), max_active_clusters)
     gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, tma_d, mD, d_smem).launch(
-        grid=(1, 1, cutlass.min((m // TILE_M) * (n // TILE_N), max_active_clusters)),
+        grid=(1, 1, ctas),
         block=(THREADS, 1, 1),
         smem=SharedStorage.size_in_bytes(),
         stream=stream,
@@ -333,26 +329,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v7_warp_specialized.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

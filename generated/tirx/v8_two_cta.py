@@ -1,28 +1,21 @@
 # spec: specs/tirx/v8_two_cta.toml
-# digest: sha256:313951be9986099ed7b0089ee2f8870566edb0aa310e7844b94a7fdeb9a9c76c
+# digest: sha256:fc9d9bb02175231762a0001b58e9f5908a7213457cd51c7529851ae556b6d280
 # partials:
-#   imports=sm100/imports storage=sm100/storage tile_order=sm100/tile_order
-#   signature=sm100/signature setup=sm100/setup work=sm100/work_grouped ranks=sm100/ranks_pair
-#   k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled output_buffers=sm100/output_buffers
-#   allocate=sm100/allocate_pair init=sm100/init producer=sm100/producer
-#   producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta arm=sm100/arm_pair
-#   copy=sm100/copy_pair next_stage=sm100/next_stage mma=sm100/mma mma_walk=sm100/mma_walk.wrap
-#   next_slot=sm100/next_slot_single tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_single
-#   issue=sm100/issue_blocks epilogue=sm100/epilogue_walk wait_accumulator=sm100/wait_acc_full
-#   tmem_load=sm100/tmem_load_single registers=sm100/registers_one output=sm100/output_partition
-#   chunks=sm100/chunks_serial store_chunk=sm100/store_chunk_tma reuse_chunk=sm100/reuse_chunk
-#   release_chunk=sm100/release_last release=sm100/release_threads arrive=sm100/arrive_leader
-#   drain_stores=sm100/drain_stores teardown=sm100/teardown_pair host=sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta output_tensor=sm100/output_tma
-#   check_problem=common/check_problem extents=common/extents_multiple main=common/main
+#   imports storage tile_order signature setup work=work_grouped ranks=ranks_pair k_tiles
+#   operand_buffers=buffers_swizzled output_buffers allocate=allocate_pair init producer
+#   producer_walk partition=partition_cta arm=arm_pair copy=copy_pair next_stage mma mma_walk
+#   next_slot=next_slot_single tiled_mma accumulator=accumulator_single issue=issue_blocks
+#   epilogue=epilogue_walk tmem_load=tmem_load_single registers=registers_one
+#   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma reuse_chunk
+#   release_chunk=release_last release=release_threads arrive=arrive_leader drain_stores
+#   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
+#   output_tensor=output_tma common/check_problem extents=common/extents_multiple common/main
 #   main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Two CTAs, one tile.
 
-Against v7_warp_specialized: CTA pairs: one MMA of 256 x 256 over both, each CTA stages half of
-A and of B; four stages.
+Against v7_warp_specialized: one MMA of 256 x 256 over a CTA pair; each stages half of A and B.
 
-Each byte that is staged is multiplied twice as often, and four stages keep loads ahead of MMAs.
-The leader alone counts the bytes of both CTAs, issues and commits; its commits arrive at both.
+A staged byte is multiplied twice as often, and four stages keep the loads ahead of the MMAs.
 """
 
 import sys
@@ -49,28 +42,27 @@ EPI_N = 128  # accumulator columns that a thread reads at a time
 EPI_CHUNKS = TILE_N // EPI_N  # 256 / 128 = 2
 D_SPAN = 64  # values in the 128 bytes that the swizzle of D permutes
 D_STAGES = 1  # chunks of D staged in shared memory
-D_BYTES = TILE_M * EPI_N * 2  # 128 x 128 x 2 = 32_768
+D_BYTES = TILE_M * EPI_N * 2  # 32_768: a staged chunk
 TMEM_COLUMNS = TILE_N  # one f32 accumulator of 256 columns
 TMEM_LANE = 1 << 16  # a TMEM address is lane << 16 | column
 THREADS = 256  # 8 warps
 PRODUCER_WARP = 7
 MMA_WARP = 4
 EPILOGUE_WARPS = 4
-EPILOGUE_BARRIER = 1  # before and after a chunk of D is filled
+WARPGROUP = 128  # threads of a warpgroup: each has a lane of tensor memory, a row of D
+D_BARRIER = 1  # before and after a chunk of D is filled
 GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
-assert AB_BYTES // 2 * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, (
-    "the A, B and D buffers must fit in shared memory"
-)
-assert TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert AB_BYTES // 2 * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, "over shared memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   tma2mma[4]    producer: expect_tx, TMA bytes, on the leader (1) -> mma, 0
 #   mma2tma[4]    mma: tcgen05.commit to both CTAs (1)              -> producer, 1: pre-armed
 #   mma2ld        mma: tcgen05.commit to both CTAs (1)              -> epilogue, 0
 #   ld2mma        epilogue: every thread, on the leader (256)       -> mma, 1: pre-armed
-# EPILOGUE_BARRIER: the warps of an accumulator meet before and after they fill D.
+# D_BARRIER: the warps of an accumulator meet before and after they fill D.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 
@@ -125,7 +117,7 @@ def gemm_kernel(
     mma2tma = smem.mma2tma.data_ptr()
     mma2ld = smem.mma2ld.data_ptr()
     ld2mma = smem.ld2mma.data_ptr()
-    # The swizzle goes on the pointer; the affine layout keeps the stage mode.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
     sD = cute.make_tensor(cute.recast_ptr(smem.d.data_ptr(), d_smem.inner), d_smem.outer)
@@ -139,9 +131,7 @@ def gemm_kernel(
                 cute.arch.mbarrier_init(tma2mma + stage, 1)  # the expect_tx of a load
                 cute.arch.mbarrier_init(mma2tma + stage, 1)  # a commit
             cute.arch.mbarrier_init(mma2ld, 1)  # a commit
-            cute.arch.mbarrier_init(
-                ld2mma, LD2MMA_ARRIVALS
-            )  # every thread that reads the accumulator
+            cute.arch.mbarrier_init(ld2mma, LD2MMA_ARRIVALS)  # every thread
         cute.arch.mbarrier_init_fence()  # TMA and the tensor core see the counts too
     # No CTA signals a barrier of its peer, or allocates for both, before the peer is set up.
     cute.arch.cluster_arrive()
@@ -200,10 +190,10 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, K_BLOCKS, AB_STAGES)
+        # Shared-memory descriptors, one a k_block of a stage
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (TILE_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (B_ROWS, MMA_K)))
-        acc_layout = cute.make_layout(((TILE_M, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
+        acc_layout = cute.make_layout(((WARPGROUP, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
         tCtAcc = cute.make_tensor(tmem, acc_layout)
         stage, phase = 0, 0
         acc_phase = 1  # pre-armed: the accumulator starts empty
@@ -233,17 +223,19 @@ def gemm_kernel(
 
     # --- epilogue: tensor memory -> registers -> shared memory -> global memory ---
     if warp_idx < EPILOGUE_WARPS:
-        # Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile: thread t has row t.
-        chunk_layout = cute.make_layout((TILE_M, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N))
+        # Warp w reads 32 lanes from 32 (w % 4) on; a lane is a row: thread t has row t % 128.
+        chunk_layout = cute.make_layout(
+            (WARPGROUP, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N)
+        )
         tAcc = cute.make_tensor(tmem, chunk_layout)
         load_atom = cute.make_copy_atom(
-            tcgen05.Ld32x32bOp(tcgen05.Repetition.x128), cutlass.Float32
+            tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32
         )
         tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
-        tAcc = tmem_load.get_slice(thread_idx).partition_S(tAcc)
+        tAcc = tmem_load.get_slice(thread_idx % WARPGROUP).partition_S(tAcc)
         rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
         rD = cute.make_rmem_tensor(EPI_N, cutlass.Float16)
-        gD = cute.local_tile(mD, (TILE_M, EPI_N), (None, None))  # (row, column, m_tile, chunk)
+        gD = cute.local_tile(mD, (WARPGROUP, EPI_N), (None, None))  # (row, column, m_tile, chunk)
         tDsD, tDgD = cpasync.tma_partition(
             tma_d, 0, cute.make_layout(1), cute.group_modes(sD, 0, 2), cute.group_modes(gD, 0, 2)
         )
@@ -262,23 +254,19 @@ def gemm_kernel(
                     # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
                     cute.arch.mbarrier_arrive(ld2mma, 0, scope=nvvm.MemScopeKind.CLUSTER)
                 rD.store(rAcc.load().to(cutlass.Float16))
-                if warp_idx == 0:  # the last store from this buffer has read it
+                if warp_idx % 4 == 0:  # the last store from this buffer has read it
                     cute.arch.cp_async_bulk_wait_group(D_STAGES - 1, read=True)
-                cute.arch.barrier(
-                    barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS
-                )
+                cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
                 cute.autovec_copy(rD, sD[thread_idx, None, 0])
                 cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
-                cute.arch.barrier(
-                    barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS
-                )
-                if warp_idx == 0:
+                cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
+                if warp_idx % 4 == 0:
                     with cute.arch.elect_one():
                         d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
                         cute.copy(tma_d, tDsD[None, 0], d_tile)
                     cute.arch.cp_async_bulk_commit_group()
             acc_phase ^= 1
-        if warp_idx == 0:  # no store still reads shared memory when the CTA exits
+        if warp_idx % 4 == 0:  # no store still reads shared memory when the CTA exits
             cute.arch.cp_async_bulk_wait_group(0, read=True)
 
     # --- teardown ---
@@ -304,7 +292,7 @@ def gemm(
     max_active_clusters: cutlass.Int32,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k, stage): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_M * TILE_K))
     b_rows = cute.make_layout((B_ROWS, TILE_K, AB_STAGES), stride=(TILE_K, 1, B_ROWS * TILE_K))
@@ -313,7 +301,7 @@ def gemm(
     load_op = cpasync.CopyBulkTensorTileG2SOp(tcgen05.CtaGroup.TWO)
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(load_op, b, b_smem, (B_ROWS, TILE_K))
-    # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled so that a warp writes them without bank conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(
         (TILE_M, (D_SPAN, EPI_N // D_SPAN), D_STAGES),
@@ -321,15 +309,10 @@ def gemm(
     )
     d_smem = cute.make_composed_layout(swizzle, 0, d_rows)
     store_op = cpasync.CopyBulkTensorTileS2GOp()
-    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (TILE_M, EPI_N))
+    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (WARPGROUP, EPI_N))
+    clusters = cutlass.min((m // (TILE_M * CLUSTER_M)) * (n // TILE_N), max_active_clusters)
     gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, tma_d, mD, d_smem).launch(
-        grid=(
-            CLUSTER_M,
-            CLUSTER_N,
-            cutlass.min(
-                (m // (TILE_M * CLUSTER_M)) * (n // (TILE_N * CLUSTER_N)), max_active_clusters
-            ),
-        ),
+        grid=(CLUSTER_M, CLUSTER_N, clusters),
         block=(THREADS, 1, 1),
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
@@ -362,26 +345,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v8_two_cta.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

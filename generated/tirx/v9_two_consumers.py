@@ -1,29 +1,21 @@
 # spec: specs/tirx/v9_two_consumers.toml
-# digest: sha256:06ebf2a02090ebc390cd2db06c088eb53f2e322d963d03a1a528669bef6536c5
+# digest: sha256:e312d0dcb92234d3577ef95c59eeb962e4daa55cb91ef97510c451d5f41b6542
 # partials:
-#   imports=sm100/imports storage=sm100/storage tile_order=sm100/tile_order
-#   signature=sm100/signature setup=sm100/setup work=sm100/work_grouped ranks=sm100/ranks_pair
-#   k_tiles=sm100/k_tiles operand_buffers=sm100/buffers_swizzled output_buffers=sm100/output_buffers
-#   allocate=sm100/allocate_pair init=sm100/init producer=sm100/producer
-#   producer_walk=sm100/producer_walk.wrap partition=sm100/partition_cta arm=sm100/arm_pair
-#   copy=sm100/copy_pair next_stage=sm100/next_stage mma=sm100/mma mma_walk=sm100/mma_walk.wrap
-#   mma_slot=sm100/mma_slot next_slot=sm100/next_slot_single own_a=sm100/own_a
-#   tiled_mma=sm100/tiled_mma accumulator=sm100/accumulator_ring issue=sm100/issue_blocks
-#   epilogue=sm100/epilogue_walk wait_accumulator=sm100/wait_acc_full own_rows=sm100/own_rows
-#   tmem_load=sm100/tmem_load_ring registers=sm100/registers_one output=sm100/output_partition
-#   slot_view=sm100/slot_view chunks=sm100/chunks_serial store_chunk=sm100/store_chunk_tma
-#   reuse_chunk=sm100/reuse_chunk release_chunk=sm100/release_last release=sm100/release_threads
-#   arrive=sm100/arrive_leader drain_stores=sm100/drain_stores teardown=sm100/teardown_pair
-#   host=sm100/host operand_layouts=sm100/layouts_swizzled tma_atoms=sm100/tma_cta
-#   output_tensor=sm100/output_tma check_problem=common/check_problem
-#   extents=common/extents_multiple main=common/main main_arguments=common/main_arguments_persistent
+#   imports storage tile_order signature setup work=work_grouped ranks=ranks_pair k_tiles
+#   operand_buffers=buffers_swizzled output_buffers allocate=allocate_pair init own_slot producer
+#   producer_walk partition=partition_cta arm=arm_pair copy=copy_pair next_stage mma mma_walk
+#   next_slot=next_slot_single own_a tiled_mma accumulator=accumulator_single issue=issue_blocks
+#   epilogue=epilogue_walk own_d tmem_load=tmem_load_single registers=registers_one
+#   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma reuse_chunk
+#   release_chunk=release_last release=release_threads arrive=arrive_leader drain_stores
+#   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
+#   output_tensor=output_tma output_part common/check_problem extents=common/extents_multiple
+#   common/main main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Two consumers share B.
 
-Against v8_two_cta: a second mma warp: 512 x 256 a pair, two accumulators, the same tile of B
-for both.
+Against v8_two_cta: a second mma warp makes it 512 x 256; both read the same tile of B.
 
-B is loaded once for two MMAs, so a stage brings a third less for the same work. Each consumer
-has its rows of A, its half of tensor memory, its barriers and its warpgroup that writes back.
+B is loaded once for two MMAs: a stage brings 48 KiB a CTA for the work of 64 KiB.
 """
 
 import sys
@@ -44,36 +36,34 @@ CLUSTER_M, CLUSTER_N = 2, 1  # rank of a CTA: cta_m + CLUSTER_M x cta_n
 PAIR_MASK = 0b11  # the leader CTA and its peer
 B_ROWS = TILE_N // 2  # 256 / 2 = 128: each CTA of the pair stages half of B
 CONSUMERS = 2  # mma warps: each has its rows of A, all share B
-ACC_ROWS = TILE_M // CONSUMERS  # 256 / 2 = 128: what one consumer has of a CTA's tile
 AB_STAGES = 4
 AB_BYTES = 2 * (TILE_M + B_ROWS) * TILE_K * 2  # 2 CTAs x (256 + 128) x 64 x 2 = 98_304
-MMA2TMA_ARRIVALS = 2  # 1 from each consumer
 LD2MMA_ARRIVALS = 256  # 128 threads of each CTA of the pair
 EPI_N = 64  # accumulator columns that a thread reads at a time
 EPI_CHUNKS = TILE_N // EPI_N  # 256 / 64 = 4
-D_STAGES = 1  # chunks of D staged in shared memory for each consumer
-D_BYTES = ACC_ROWS * EPI_N * 2  # 128 x 64 x 2 = 16_384
+D_SPAN = 64  # values in the 128 bytes that the swizzle of D permutes
+D_STAGES = 1  # chunks of D staged in shared memory
+D_BYTES = TILE_M * EPI_N * 2  # 32_768: a staged chunk
 TMEM_COLUMNS = CONSUMERS * TILE_N  # 2 x 256 = 512
 TMEM_LANE = 1 << 16  # a TMEM address is lane << 16 | column
 THREADS = 384  # 12 warps
 PRODUCER_WARP = 11
 MMA_WARP = 8
 EPILOGUE_WARPS = 8
-EPILOGUE_BARRIER = 1  # before and after a chunk of D is filled; one a warpgroup
+WARPGROUP = 128  # threads of a warpgroup: each has a lane of tensor memory, a row of D
+D_BARRIER = 1  # before and after a chunk of D is filled
 GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
-assert AB_BYTES // 2 * AB_STAGES + D_BYTES * CONSUMERS * D_STAGES + 1_024 <= 232_448, (
-    "the A, B and D buffers must fit in shared memory"
-)
-assert CONSUMERS * TILE_N <= TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
+assert AB_BYTES // 2 * AB_STAGES + D_BYTES * D_STAGES + 1_024 <= 232_448, "over shared memory"
+assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   tma2mma[4]    producer: expect_tx, TMA bytes, on the leader (1) -> mma, 0
 #   mma2tma[4]    mma: tcgen05.commit to both CTAs (2)              -> producer, 1: pre-armed
 #   mma2ld[2]     mma: tcgen05.commit to both CTAs (1)              -> epilogue, 0
 #   ld2mma[2]     epilogue: every thread, on the leader (256)       -> mma, 1: pre-armed
-# EPILOGUE_BARRIER: the warps of an accumulator meet before and after they fill D.
+# D_BARRIER: the warps of an accumulator meet before and after they fill D.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 
@@ -88,9 +78,7 @@ class SharedStorage:
     # 1024-byte alignment: the swizzle repeats every 8 rows of 128 bytes.
     a: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, AB_STAGES * TILE_M * TILE_K], 1024]
     b: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, AB_STAGES * B_ROWS * TILE_K], 1024]
-    d: cute.struct.Align[
-        cute.struct.MemRange[cutlass.Float16, CONSUMERS * D_STAGES * ACC_ROWS * EPI_N], 1024
-    ]
+    d: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, D_STAGES * TILE_M * EPI_N], 1024]
 
 
 # --- scheduler: the order in which tiles are walked ---
@@ -130,7 +118,7 @@ def gemm_kernel(
     mma2tma = smem.mma2tma.data_ptr()
     mma2ld = smem.mma2ld.data_ptr()
     ld2mma = smem.ld2mma.data_ptr()
-    # The swizzle goes on the pointer; the affine layout keeps the stage mode.
+    # The swizzle goes on the pointer; the layout stays affine.
     sA = cute.make_tensor(cute.recast_ptr(smem.a.data_ptr(), a_smem.inner), a_smem.outer)
     sB = cute.make_tensor(cute.recast_ptr(smem.b.data_ptr(), b_smem.inner), b_smem.outer)
     sD = cute.make_tensor(cute.recast_ptr(smem.d.data_ptr(), d_smem.inner), d_smem.outer)
@@ -142,12 +130,10 @@ def gemm_kernel(
         with cute.arch.elect_one():
             for stage in cutlass.range_constexpr(AB_STAGES):
                 cute.arch.mbarrier_init(tma2mma + stage, 1)  # the expect_tx of a load
-                cute.arch.mbarrier_init(mma2tma + stage, MMA2TMA_ARRIVALS)  # commits
+                cute.arch.mbarrier_init(mma2tma + stage, CONSUMERS)  # commits
             for consumer in cutlass.range_constexpr(CONSUMERS):
                 cute.arch.mbarrier_init(mma2ld + consumer, 1)  # a commit
-                cute.arch.mbarrier_init(
-                    ld2mma + consumer, LD2MMA_ARRIVALS
-                )  # every thread that reads the accumulator
+                cute.arch.mbarrier_init(ld2mma + consumer, LD2MMA_ARRIVALS)  # every thread
         cute.arch.mbarrier_init_fence()  # TMA and the tensor core see the counts too
     # No CTA signals a barrier of its peer, or allocates for both, before the peer is set up.
     cute.arch.cluster_arrive()
@@ -157,6 +143,10 @@ def gemm_kernel(
         cute.arch.relinquish_tmem_alloc_permit(is_two_cta=True)
     cute.arch.sync_threads()
     tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
+    # From here on a warp sees its consumer's accumulator and barriers; warp 0 has the first.
+    consumer = warp_idx // 4 if warp_idx < MMA_WARP else warp_idx - MMA_WARP
+    mma2ld, ld2mma = mma2ld + consumer, ld2mma + consumer
+    tmem = tmem + consumer * TILE_N
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
@@ -195,8 +185,7 @@ def gemm_kernel(
 
     # --- mma: from the A/B ring into tensor memory ---
     if warp_idx >= MMA_WARP and warp_idx < MMA_WARP + CONSUMERS and is_leader:
-        consumer = warp_idx - MMA_WARP  # its rows of every stage of A:
-        own_A = cute.local_tile(sA, (ACC_ROWS, TILE_K), (consumer, 0, None))
+        own_A = cute.local_tile(sA, (WARPGROUP, TILE_K), (consumer, 0, None))
         tiled_mma = cute.make_tiled_mma(
             tcgen05.MmaF16BF16Op(
                 cutlass.Float16,
@@ -208,19 +197,16 @@ def gemm_kernel(
                 tcgen05.OperandMajorMode.K,
             )
         )
-        # Shared-memory descriptors, (MMA, 1, K_BLOCKS, AB_STAGES)
-        tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(own_A, (ACC_ROWS, MMA_K)))
+        # Shared-memory descriptors, one a k_block of a stage
+        tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(own_A, (WARPGROUP, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (B_ROWS, MMA_K)))
-        acc_layout = cute.make_layout(
-            ((ACC_ROWS, TILE_N), 1, 1, CONSUMERS), stride=((TMEM_LANE, 1), 0, 0, TILE_N)
-        )
-        tCtAccs = cute.make_tensor(tmem, acc_layout)
+        acc_layout = cute.make_layout(((WARPGROUP, TILE_N), 1, 1), stride=((TMEM_LANE, 1), 0, 0))
+        tCtAcc = cute.make_tensor(tmem, acc_layout)
         stage, phase = 0, 0
         acc_phase = 1  # pre-armed: the accumulator starts empty
         for _ in cutlass.range(cluster, tiles, clusters, unroll=1):
-            cute.arch.mbarrier_wait(ld2mma + consumer, acc_phase)
+            cute.arch.mbarrier_wait(ld2mma, acc_phase)
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
-            tCtAcc = tCtAccs[None, None, None, consumer]
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 full = tma2mma + stage
                 cute.arch.mbarrier_wait(full, phase)
@@ -239,33 +225,35 @@ def gemm_kernel(
                     stage = 0
                     phase ^= 1  # a barrier is reused once a lap
             with cute.arch.elect_one():
-                tcgen05.commit(mma2ld + consumer, PAIR_MASK, tcgen05.CtaGroup.TWO)
+                tcgen05.commit(mma2ld, PAIR_MASK, tcgen05.CtaGroup.TWO)
             acc_phase ^= 1
 
     # --- epilogue: tensor memory -> registers -> shared memory -> global memory ---
     if warp_idx < EPILOGUE_WARPS:
-        consumer, own_row = warp_idx // 4, thread_idx % ACC_ROWS
         # Warp w reads 32 lanes from 32 (w % 4) on; a lane is a row: thread t has row t % 128.
         chunk_layout = cute.make_layout(
-            (ACC_ROWS, EPI_N, EPI_CHUNKS, CONSUMERS), stride=(TMEM_LANE, 1, EPI_N, TILE_N)
+            (WARPGROUP, EPI_N, EPI_CHUNKS), stride=(TMEM_LANE, 1, EPI_N)
         )
-        tAccs = cute.make_tensor(tmem, chunk_layout)
-        load_atom = cute.make_copy_atom(tcgen05.Ld32x32bOp(tcgen05.Repetition.x64), cutlass.Float32)
-        tmem_load = tcgen05.make_tmem_copy(load_atom, tAccs[None, None, 0, 0])
-        tAccs = tmem_load.get_slice(own_row).partition_S(tAccs)
+        tAcc = cute.make_tensor(tmem, chunk_layout)
+        load_atom = cute.make_copy_atom(
+            tcgen05.Ld32x32bOp(tcgen05.Repetition(EPI_N)), cutlass.Float32
+        )
+        tmem_load = tcgen05.make_tmem_copy(load_atom, tAcc[None, None, 0])
+        tAcc = tmem_load.get_slice(thread_idx % WARPGROUP).partition_S(tAcc)
         rAcc = cute.make_rmem_tensor(((EPI_N, 1), 1, 1), cutlass.Float32)
         rD = cute.make_rmem_tensor(EPI_N, cutlass.Float16)
-        gD = cute.local_tile(mD, (ACC_ROWS, EPI_N), (None, None))  # (row, column, m_tile, chunk)
+        own_D = cute.local_tile(sD, (WARPGROUP, EPI_N), (consumer, 0, None))
+        gD = cute.local_tile(mD, (WARPGROUP, EPI_N), (None, None))  # (row, column, m_tile, chunk)
         tDsD, tDgD = cpasync.tma_partition(
-            tma_d, 0, cute.make_layout(1), cute.group_modes(sD, 0, 2), cute.group_modes(gD, 0, 2)
+            tma_d, 0, cute.make_layout(1), cute.group_modes(own_D, 0, 2), cute.group_modes(gD, 0, 2)
         )
         acc_phase = 0
         for tile in cutlass.range(cluster, tiles, clusters, unroll=1):
             row, column = tile_at(tile, m_tiles, n_tiles)
             m_tile, n_tile = CLUSTER_M * row + cta_rank, column
-            cute.arch.mbarrier_wait(mma2ld + consumer, acc_phase)
+            m_tile = CONSUMERS * m_tile + consumer  # in rows of one consumer
+            cute.arch.mbarrier_wait(mma2ld, acc_phase)
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.AFTER_THREAD_SYNC)
-            tAcc = tAccs[None, None, None, None, consumer]
             for chunk in cutlass.range_constexpr(EPI_CHUNKS):
                 cute.copy(tmem_load, tAcc[None, None, None, chunk], rAcc)
                 cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
@@ -273,26 +261,18 @@ def gemm_kernel(
                     # This thread has read its row of the accumulator.
                     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
                     # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
-                    cute.arch.mbarrier_arrive(ld2mma + consumer, 0, scope=nvvm.MemScopeKind.CLUSTER)
+                    cute.arch.mbarrier_arrive(ld2mma, 0, scope=nvvm.MemScopeKind.CLUSTER)
                 rD.store(rAcc.load().to(cutlass.Float16))
                 if warp_idx % 4 == 0:  # the last store from this buffer has read it
                     cute.arch.cp_async_bulk_wait_group(D_STAGES - 1, read=True)
-                cute.arch.barrier(
-                    barrier_id=EPILOGUE_BARRIER + consumer,
-                    number_of_threads=32 * EPILOGUE_WARPS // CONSUMERS,
-                )
-                cute.autovec_copy(rD, sD[own_row, None, consumer])
+                cute.arch.barrier(barrier_id=D_BARRIER + consumer, number_of_threads=WARPGROUP)
+                cute.autovec_copy(rD, sD[thread_idx, None, 0])
                 cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
-                cute.arch.barrier(
-                    barrier_id=EPILOGUE_BARRIER + consumer,
-                    number_of_threads=32 * EPILOGUE_WARPS // CONSUMERS,
-                )
+                cute.arch.barrier(barrier_id=D_BARRIER + consumer, number_of_threads=WARPGROUP)
                 if warp_idx % 4 == 0:
                     with cute.arch.elect_one():
-                        d_tile = tDgD[
-                            None, CONSUMERS * m_tile + consumer, n_tile * EPI_CHUNKS + chunk
-                        ]
-                        cute.copy(tma_d, tDsD[None, consumer], d_tile)
+                        d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
+                        cute.copy(tma_d, tDsD[None, 0], d_tile)
                     cute.arch.cp_async_bulk_commit_group()
             acc_phase ^= 1
         if warp_idx % 4 == 0:  # no store still reads shared memory when the CTA exits
@@ -321,7 +301,7 @@ def gemm(
     max_active_clusters: cutlass.Int32,
     stream: cuda.CUstream,
 ):
-    # Operand buffers, (row, k, stage): a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
+    # Operand buffers: a row is 128 bytes, its 16-byte chunk c sits at c ^ r % 8.
     swizzle = cute.make_swizzle(3, 4, 3)
     a_rows = cute.make_layout((TILE_M, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_M * TILE_K))
     b_rows = cute.make_layout((B_ROWS, TILE_K, AB_STAGES), stride=(TILE_K, 1, B_ROWS * TILE_K))
@@ -330,22 +310,19 @@ def gemm(
     load_op = cpasync.CopyBulkTensorTileG2SOp(tcgen05.CtaGroup.TWO)
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(load_op, b, b_smem, (B_ROWS, TILE_K))
-    # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled so that a warp writes them without bank conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(
-        (ACC_ROWS, EPI_N, CONSUMERS * D_STAGES), stride=(EPI_N, 1, ACC_ROWS * EPI_N)
+        (TILE_M, (D_SPAN, EPI_N // D_SPAN), D_STAGES),
+        stride=(D_SPAN, (1, TILE_M * D_SPAN), TILE_M * EPI_N),
     )
     d_smem = cute.make_composed_layout(swizzle, 0, d_rows)
+    d_part = cute.composition(d_smem, (WARPGROUP, EPI_N))  # what one consumer stores
     store_op = cpasync.CopyBulkTensorTileS2GOp()
-    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (ACC_ROWS, EPI_N))
+    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_part, (WARPGROUP, EPI_N))
+    clusters = cutlass.min((m // (TILE_M * CLUSTER_M)) * (n // TILE_N), max_active_clusters)
     gemm_kernel(tma_a, mA, a_smem, tma_b, mB, b_smem, tma_d, mD, d_smem).launch(
-        grid=(
-            CLUSTER_M,
-            CLUSTER_N,
-            cutlass.min(
-                (m // (TILE_M * CLUSTER_M)) * (n // (TILE_N * CLUSTER_N)), max_active_clusters
-            ),
-        ),
+        grid=(CLUSTER_M, CLUSTER_N, clusters),
         block=(THREADS, 1, 1),
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
@@ -378,26 +355,23 @@ def check_problem(a, b, d):
     for name, t in (("A", a), ("B", b), ("D", d)):
         row_stride, inner_stride = t.stride()
         if inner_stride != 1:
-            raise UnsupportedProblem(
-                f"{name} has inner stride {inner_stride}: rows must be contiguous"
-            )
+            raise UnsupportedProblem(f"{name} has inner stride {inner_stride}: it must be 1")
         if row_stride < t.shape[1]:
             raise UnsupportedProblem(
-                f"{name} has row stride {row_stride}: expanded or overlapping rows"
+                f"{name} row stride {row_stride}: expanded or overlapping rows"
             )
         if row_stride % 8 or t.data_ptr() % 16:
             raise UnsupportedProblem(f"{name}: rows must start on multiples of 16 bytes")
     if len({str(t.device) for t in (a, b, d)}) != 1:
-        raise UnsupportedProblem(
-            f"A, B, D are on {a.device}, {b.device}, {d.device}: one device only"
-        )
+        devices = f"{a.device}, {b.device}, {d.device}"
+        raise UnsupportedProblem(f"A, B, D are on {devices}: one device only")
 
 
 def main(argv):
     import torch
 
     if len(argv) != 3 or not all(size.isdecimal() for size in argv):
-        sys.exit("usage: python v9_two_consumers.py M N K")
+        sys.exit(f"usage: python {sys.argv[0]} M N K")
     if not torch.cuda.is_available() or torch.cuda.get_device_capability() != (10, 0):
         sys.exit(f"this kernel needs an {ARCH} GPU; `gemmgen test` runs it without one")
     m, n, k = (int(size) for size in argv)

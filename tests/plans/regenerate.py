@@ -13,8 +13,10 @@ SPECS = FOLDER.parents[1] / "specs"
 
 
 def main() -> None:
-    for spec in sorted(SPECS.glob("*.toml")):
-        write_atomic(FOLDER / f"{spec.stem}.txt", describe(make_plan(load_spec(spec))))
+    for spec in sorted(SPECS.rglob("*.toml")):
+        golden = (FOLDER / spec.relative_to(SPECS)).with_suffix(".txt")
+        golden.parent.mkdir(exist_ok=True)
+        write_atomic(golden, describe(make_plan(load_spec(spec))))
 
 
 if __name__ == "__main__":
