@@ -1,9 +1,10 @@
 """Nominal timing: a plausible schedule with round costs, for pictures of how work overlaps.
 
-Nothing here is measured. The figures are round numbers near an sm_100a SM at its clock: the tensor
-core retires 8192 = M x N x bytes of K a step, which is the published dense f16 rate of a B200 (2.25
-PFLOP/s over 148 SMs at about 1.85 GHz is 8,200 operations a clock); the others are chosen so that
-loads take long to arrive and yet keep up. A warp instruction takes one step, whatever it is.
+Nothing here is measured. The figures are round numbers near an SM at its clock: tcgen05 retires
+8192 = M x N x bytes of K a step, the published dense f16 rate of a B200 (2.25 PFLOP/s over 148 SMs
+at about 1.85 GHz is 8,200 operations a clock), wgmma half of it, as an H100 does (989 TFLOP/s over
+132 SMs at about 1.8 GHz); the others are chosen so that loads take long to arrive and yet keep up.
+A warp instruction takes one step, whatever it is.
 """
 
 from __future__ import annotations
@@ -21,11 +22,9 @@ from gemmgen.emulate.timing import Stamp, Timing, heads
 
 LATENCY = 600  # steps from a copy's turn in its unit to its completion
 COPY_BYTES = 128  # a step, for the copies of one CTA
-MMA_WORK = 8192  # M x N x bytes of K a step and CTA
+MMA_WORK = {"mma": 8192, "wgmma": 4096}  # M x N x bytes of K a step and CTA
 SIGNAL = 20  # steps from the end of the MMAs to the arrival of their commit
 STORE_BYTES = 64  # a step, for the global accesses of one CTA's warps
-
-_TENSOR = ("mma", "wgmma", "commit")
 
 
 class Nominal(Timing, Listener):
@@ -102,17 +101,14 @@ class Nominal(Timing, Listener):
         return 0.0 if operation.queue is None else self.last.get(operation.queue, 0.0)
 
     def _finish(self, operation: AsyncOp) -> float:
-        if operation.kind in _TENSOR:
-            unit = operation.queue or ("mma", operation.cta.linear)
-            start = max(self.now, self.free[unit])
-            if operation.kind == "commit":
-                return start + SIGNAL
-            self.free[unit] = start + operation.size / MMA_WORK
-            return self.free[unit]
-        unit = (operation.unit, operation.kind, operation.cta.linear)
+        kind, cta = operation.kind, operation.cta.linear
+        if kind == "commit":
+            return max(self.now, self.free["tensor", cta]) + SIGNAL
+        rate = MMA_WORK.get(kind)
+        unit = ("tensor" if rate else f"{operation.unit} {kind}", cta)
         start = max(self.now, self.free[unit])
-        self.free[unit] = start + operation.size / COPY_BYTES
-        return self.free[unit] + LATENCY
+        self.free[unit] = start + operation.size / (rate or COPY_BYTES)
+        return self.free[unit] + (0 if rate else LATENCY)
 
 
 def _warp(group: Group) -> Hashable:

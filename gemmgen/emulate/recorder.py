@@ -44,7 +44,7 @@ class Waiting:
 
 @dataclass(eq=False)
 class Passing:
-    """A warp that passed a barrier, with a wait or without."""
+    """A warp that passed a barrier, with a wait or without; `barrier` is empty for bar.sync."""
 
     at: Residence
     warp: int
@@ -161,12 +161,14 @@ class Recorder(Listener):
             waiting.end = self._stamp(group.machine)
 
     def on_sync(self, group: Group, instr: Instr, what: str, target: object) -> None:
-        if what == "passed" and isinstance(target, MBarrier):
-            at, warp = self._at[group.cta], group.warp.index
-            if self._passed.get((at, warp)) != target.label:
-                stamp = group.machine.timing.began(group)
-                self.passings.append(Passing(at, warp, target.label, stamp))
-            self._passed[at, warp] = target.label
+        if what not in ("passed", "bar"):
+            return
+        at, warp = self._at[group.cta], group.warp.index
+        label = target.label if isinstance(target, MBarrier) else ""
+        if self._passed.get((at, warp)) != label:
+            stamp = group.machine.timing.began(group)
+            self.passings.append(Passing(at, warp, label, stamp))
+        self._passed[at, warp] = label
 
     def on_issue(self, operation: AsyncOp) -> None:
         group = operation.group

@@ -20,13 +20,15 @@ svg { font: 10px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 .title { font-size: 13px; font-weight: 600; }
 .resident { fill: #eaeef2; stroke: #afb8c1; stroke-width: 0.5; }
 .wait { fill: #eaeef2; } .producer { fill: #2f6fd0; } .mma { fill: #d1572b; }
-.epilogue { fill: #2a8a4a; } .scheduler { fill: #8250df; } .run { fill: #7d7f86; } .store { fill: #8a8d3a; }
+.epilogue { fill: #2a8a4a; } .scheduler { fill: #8250df; } .run { fill: #7d7f86; }
+.store { fill: #8a8d3a; }
 .white { fill: #ffffff; }
 @media (prefers-color-scheme: dark) {
 .paper { fill: #0d1117; } .ink { fill: #e6edf3; } .dim { fill: #9198a1; }
 .grid { stroke: #30363d; } .done { stroke: #9198a1; } .resident { fill: #21262d; stroke: #484f58; }
 .wait { fill: #21262d; } .producer { fill: #5b93ea; } .mma { fill: #e0764e; }
-.epilogue { fill: #4cae6c; } .scheduler { fill: #a371f7; } .run { fill: #9a9ca3; } .white { fill: #0d1117; }
+.epilogue { fill: #4cae6c; } .scheduler { fill: #a371f7; }
+.run { fill: #9a9ca3; } .white { fill: #0d1117; }
 }
 """
 
@@ -84,7 +86,9 @@ class _Still:
         for index, track, y, height, first in self.rows:
             if first:
                 middle = y + min(height, ROW) / 2 + 3
-                yield f'<text class="ink" x="8" y="{middle:.1f}">{escape(track.name)}</text>'
+                room = LABELS - 14
+                fit = f' textLength="{room}"' if len(track.name) * CHARACTER > room else ""
+                yield f'<text class="ink" x="8" y="{middle:.1f}"{fit}>{escape(track.name)}</text>'
             for span in by_track.get(index, ()):
                 yield from self._span(span, y, height)
         yield from self._tiles(by_track)
@@ -131,6 +135,8 @@ class _Still:
             x, y = self.x(end), self.bottom + 13
             anchor = "end" if x + 60 > WIDTH else "middle"
             yield f'<path class="done" d="M{x:.1f} {TOP - 2}V{self.bottom + 4:.1f}"/>'
+            if count and x - self.x(ends[count - 1]) < 90:
+                continue  # no room for its name
             yield (
                 f'<text class="dim" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
                 f"tile {count} summed</text>"

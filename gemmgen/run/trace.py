@@ -78,13 +78,13 @@ class _Builder:
         self.handover = names.get(Purpose.ACC_FULL, "")
         self.ring = names.get(Purpose.AB_FULL, "")
         self.waiter = {b.name: b.waits[0].role.value for b in plan.barriers if b.waits}
-        self.free: defaultdict[int, float] = defaultdict(float)  # tensor core, by CTA
+        self.free: defaultdict[object, float] = defaultdict(float)  # of MMAs, by issuing warp
 
     def build(self) -> tuple[tuple[Track, ...], tuple[Span, ...]]:
         for residence in self.recorder.residences:
             self._resident(residence)
-        by_cta = sorted(self.recorder.operations, key=lambda o: o.at.linear)
-        for _, group in itertools.groupby(by_cta, key=_batch):
+        by_warp = sorted(self.recorder.operations, key=lambda o: (o.at.linear, o.warp))
+        for _, group in itertools.groupby(by_warp, key=_batch):
             self._operation(list(group))
         tracks: list[Track] = []
         spans: list[Span] = []
@@ -127,12 +127,14 @@ class _Builder:
         self, roles: list[str], passed: list[Passing], waits: list[Waiting]
     ) -> list[tuple[float, str]]:
         """When a warp takes up which of its roles: the one that waits for what it passed."""
-        at = [(passing.time.time, passing.barrier) for passing in passed]
-        at += [(wait.end.time, wait.barrier) for wait in waits if wait.barrier]
-        changes = [(0.0, roles[0] if len(roles) == 1 else "")]
-        for time, barrier in sorted(at):
+        if len(roles) == 1:
+            return [(0.0, roles[0])]
+        at = [(wait.end.time, wait.barrier) for wait in waits]
+        at += [(passing.time.time, passing.barrier) for passing in passed]
+        changes = [(0.0, "")]
+        for time, barrier in sorted(at, key=lambda pair: pair[0]):
             role = self.waiter.get(_name(barrier), "")
-            if role in roles and role != changes[-1][1]:
+            if role != changes[-1][1] and (role in roles or not barrier):
                 changes.append((time, role))
         return changes
 
@@ -142,8 +144,8 @@ class _Builder:
         kind = _UNITS.get(state, "other")
         start, end = first.start.time, max(o.end.time for o in batch)
         if state == "mma":
-            start = max(start, self.free[first.at.linear])
-            self.free[first.at.linear] = end
+            start = max(start, self.free[first.at, first.warp])
+            self.free[first.at, first.warp] = end
         span = self._span(batch, state, start, end)
         title = {"tma": f"TMA {state}", "mma": "tensor core"}.get(kind, first.kind)
         for sm in self._sms(first, kind):

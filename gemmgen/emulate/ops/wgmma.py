@@ -31,6 +31,7 @@ from gemmgen.emulate.ptx import Imm, Vec
 from gemmgen.emulate.tensor.descriptor import decode_wgmma
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.fragments import A_REGISTERS, ROWS, WARPS, a_bytes_of
+from gemmgen.emulate.tensor.instruction import K_BYTES
 from gemmgen.emulate.tensor.mma import add, matmul
 from gemmgen.emulate.tensor.numeric import widen
 
@@ -187,6 +188,7 @@ def _submit(d: Decoder, g: Group, form: Form, entry: Issued) -> None:
     entry.operation = AsyncOp("wgmma", cta, work, "wgmma", queue, detail, instr=d.instr, group=g)
     entry.operation.touches = partial(_touches, cta, form, entry.descriptors)
     entry.operation.mark = entry.mark
+    entry.operation.size = ROWS * form.n * K_BYTES
     g.machine.notify(entry.channel)
     g.machine.submit(entry.operation)
 
