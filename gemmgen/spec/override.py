@@ -34,7 +34,8 @@ def override(text: str, assignments: Mapping[str, Any], file: str = "<text>") ->
     findings = []
     for name, value in assignments.items():
         key = source.canonical(parse_key(name))
-        finding = _unknown(key, name) or _unwritable(value, name) or _set(data, key, value, name)
+        finding = _unknown(key, name) or _unwritable(value, name)
+        finding = finding or _set(data, key, copy.deepcopy(value), name)
         findings += [finding] if finding else []
     if findings:
         raise GemmgenError(findings)

@@ -7,8 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fuzz.values import EQUAL, TOGETHER, data, free_paths, paths, texts, value_at, values
+from fuzz.values import EQUAL, TOGETHER, data, texts, tiers, usual_values, value_at, values
 from gemmgen.run.schedules import POLICIES
+
+ALL = 2  # the tier of all keys
 
 
 @dataclass(frozen=True)
@@ -34,16 +36,16 @@ class Drawn:
         return f"{self.base} with {changed}" if changed else self.base
 
 
-def _change(draw: st.DrawFn, base: str, keys: tuple[str, ...]) -> dict[str, Any]:
+def _change(draw: st.DrawFn, base: str, tier: int) -> dict[str, Any]:
     """One key, and those that belong to it, from a spec that has this value."""
-    path = draw(st.sampled_from(keys))
-    choices = values(base, path)
+    path = draw(st.sampled_from(tiers(base)[tier]))
+    choices = values(base, path) if tier == ALL else usual_values(base, path)
     if not choices:
         return {}
     value = draw(st.sampled_from(choices))
     out = {path: value}
     donors = [name for name in texts() if value_at(data(name), path) == value]
-    if path in EQUAL and draw(st.integers(0, 3)):
+    if path in EQUAL and (tier == 0 or draw(st.booleans())):
         out |= {EQUAL[path]: value}
     elif path in TOGETHER and donors and draw(st.booleans()):
         donor = data(draw(st.sampled_from(donors)))
@@ -55,10 +57,10 @@ def _change(draw: st.DrawFn, base: str, keys: tuple[str, ...]) -> dict[str, Any]
 def specs(draw: st.DrawFn) -> Drawn:
     """One to three changes of a committed spec."""
     base = draw(st.sampled_from(sorted(texts())))
-    keys = free_paths(base) if draw(st.integers(0, 3)) else paths(base)
+    tier = draw(st.sampled_from((0, 0, 0, 1, 1, ALL)))
     changes: dict[str, Any] = {}
     for _ in range(draw(st.integers(1, 3))):
-        changes |= _change(draw, base, keys)
+        changes |= _change(draw, base, tier)
     return Drawn(
         base,
         tuple(changes.items()),

@@ -28,7 +28,17 @@ TOGETHER = {
     "load.multicast": ("cluster", "barriers"),
 }
 
-# Keys that can be changed alone, with the values that are legal somewhere.
+# Keys whose change most specs can take, and with more keys that can be changed alone, with the
+# values that are legal somewhere.
+GENTLE = (
+    "pipeline.ab_stages",
+    "pipeline.acc_stages",
+    "tile.n",
+    "epilogue.chunks",
+    "epilogue.register_buffers",
+    "epilogue.d_stages",
+    "scheduler.group_m",
+)
 FREE: dict[str, tuple[Any, ...]] = {
     "pipeline.ab_stages": tuple(range(1, 13)),
     "pipeline.acc_stages": (1, 2, 3, 4),
@@ -91,9 +101,17 @@ def paths(name: str) -> tuple[str, ...]:
 
 
 @cache
-def free_paths(name: str) -> tuple[str, ...]:
-    """Those of them that can be changed alone."""
-    return tuple(path for path in paths(name) if path in FREE)
+def tiers(name: str) -> tuple[tuple[str, ...], ...]:
+    """Keys of a committed spec to choose among: those of `GENTLE`, those of `FREE`, all."""
+    every = paths(name)
+    present = (path for path in every if value_at(data(name), path) is not None)
+    return tuple(p for p in present if p in GENTLE), tuple(p for p in every if p in FREE), every
+
+
+def usual_values(name: str, path: str) -> tuple[Any, ...]:
+    """What a key of `FREE` could become."""
+    now = value_at(data(name), path)
+    return tuple(value for value in FREE[path] if value not in (now, None))
 
 
 def value_at(node: Any, path: str) -> Any:

@@ -111,3 +111,9 @@ def test_the_result_is_judged_by_the_loader_alone(text: str) -> None:
     assert parse_spec(override(text, {"smem.swizzle": "64b"})).smem.swizzle is Swizzle.B64
     with pytest.raises(GemmgenError, match="S104"):
         parse_spec(override(text, {"smem.swizzle": "65b"}))
+
+
+def test_values_stay_the_callers_when_a_later_key_changes_inside_them(text: str) -> None:
+    tile = {"m": 128, "n": 128, "k": 64}
+    assert "k = 32" in override(text, {"tile": tile, "tile.k": 32})
+    assert tile == {"m": 128, "n": 128, "k": 64}
