@@ -19,8 +19,9 @@ from gemmgen.cli.common import allow_option, require_distinct_stems
 def command(paths: tuple[Path, ...], output: Path, allow: tuple[str, ...]) -> None:
     """Build shared libraries from generated files.
 
-    Folders are searched for them. Each file gives a library with the TVM-FFI ABI, STEM.so, and
-    its manifest, STEM.json. No GPU is needed to build.
+    Folders are searched for them. Each file gives a library with the TVM-FFI ABI, STEM.so, its
+    manifest, STEM.json, and what gemmgen wants to run it: STEM.cubin and STEM.py. No GPU is
+    needed to build; docs/build.md says how to run elsewhere.
     """
     from gemmgen.compile import CompileError, build_file
     from gemmgen.run.subject import find_kernels
