@@ -88,6 +88,7 @@ class ExploreRecord:
         status: ``passed``, ``failed`` or ``refused`` (every shape was).
         schedules: how many were asked for.
         runs: passed runs of each timing policy.
+        seconds: of all runs, one after the other; for people to see, never a kernel timing.
         refused: schedules whose shape the kernel refuses.
         failure: the failing schedule with the lowest index, at `index`.
         command: runs that schedule again.

@@ -2,8 +2,8 @@
 # digest: sha256:b6275be38875714a35a2b674726ffde26488d45ff1079278173dfd3070a3c0dc
 # partials:
 #   imports storage signature setup work=work_cta ranks=ranks_pair k_tiles
-#   operand_buffers=buffers_swizzled allocate=allocate_pair init producer partition=partition_pair
-#   arm=arm_pair copy=copy_pair next_stage mma tiled_mma accumulator=accumulator_single
+#   operand_buffers=buffers_swizzled allocate=allocate_pair init producer partition=partition_cta
+#   half_of_b arm=arm_pair copy=copy_pair next_stage mma tiled_mma accumulator=accumulator_single
 #   issue=issue_blocks epilogue=epilogue_tile wait_accumulator=wait_acc_full
 #   tmem_load=tmem_load_single registers=registers_two output=registers_chunk tile_output
 #   chunks=chunks_double store_chunk teardown=teardown_pair host operand_layouts=layouts_swizzled

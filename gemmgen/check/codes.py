@@ -71,6 +71,14 @@ CODES: dict[str, str] = {
     "P263": "A single tile has no order.",
     "P264": "TMA stores read shared memory, so the epilogue stages chunks of D there; a tile fills"
     " each of them equally often.",
+    "P265": "Fields of shared memory follow each other, aligned and within the total, and each"
+    " barrier is where its slots are. gemmgen derives the map: this is a fault in gemmgen.",
+    "P266": "Accumulator slots follow each other within the columns that are allocated. gemmgen"
+    " derives the map: this is a fault in gemmgen.",
+    "P267": "The launch has a thread for every role, a CTA for every tile, the planned cluster and"
+    " the planned shared memory. gemmgen derives it: this is a fault in gemmgen.",
+    "P268": "Every printed constant evaluates to the number that was planned and proved. gemmgen"
+    " derives them: this is a fault in gemmgen.",
     "P291": "Legal, but no template prints these element types yet.",
     "P292": "Legal, but no template prints this layout in global memory yet.",
     "P293": "Legal, but no template prints this way of loading, or this mainloop, yet.",
@@ -102,3 +110,6 @@ CODES: dict[str, str] = {
 
 # Found by the protocol checker: no spec that passes the rules of barriers should reach them.
 PROTOCOL: frozenset[str] = frozenset(f"P{number}" for number in range(270, 281))
+
+# Between the parts of a plan: no spec should reach them either.
+AGREEMENT: frozenset[str] = frozenset(f"P{number}" for number in range(265, 269))

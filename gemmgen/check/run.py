@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from gemmgen.check.agreement import check_agreement
 from gemmgen.check.cluster import check_cluster
+from gemmgen.check.codes import AGREEMENT
 from gemmgen.check.geometry import check_geometry
 from gemmgen.check.pipeline import check_pipeline
 from gemmgen.check.protocol import check_protocol
@@ -42,7 +44,9 @@ def check_plan(plan: Plan) -> list[Finding]:
     findings = [finding for rule in RULES for finding in rule(plan)]
     found = frozenset(finding.code for finding in findings)
     findings += check_support(plan, found)
-    if {finding.code for finding in findings} <= PROTOCOL_RULES:
+    if not findings:
+        findings += check_agreement(plan)
+    if {finding.code for finding in findings} <= PROTOCOL_RULES | AGREEMENT:
         findings += check_protocol(plan)
     return findings
 

@@ -6,10 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from gemmgen.cli.tables import console, table
 from gemmgen.records import CaseRecord, ExploreRecord, ShrinkRecord
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def explore(paths: list[Path], options: Exploration, jobs: int | None) -> list[E
 def _run(paths: list[Path], options: Exploration, jobs: int | None) -> list[ExploreRecord]:
     from gemmgen.run.explore import explore_paths
 
-    console = Console(stderr=True)
+    told = console(err=True)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -36,7 +35,7 @@ def _run(paths: list[Path], options: Exploration, jobs: int | None) -> list[Expl
         TimeElapsedColumn(),
     )
     records = []
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=told, disable=not told.is_terminal) as progress:
         tasks = {
             str(p): progress.add_task(f"{p.name}: waiting", total=options.schedules) for p in paths
         }
@@ -49,33 +48,28 @@ def _run(paths: list[Path], options: Exploration, jobs: int | None) -> list[Expl
             name = Path(step.file).name
             progress.update(tasks[step.file], description=f"{name}: {step.status}")
             progress.stop_task(tasks[step.file])
-            if not console.is_terminal:
+            if not told.is_terminal:
                 line = f"{step.status:9} {step.file} {sum(step.runs.values())} schedules"
-                console.print(line, highlight=False, soft_wrap=True)
+                told.print(line, soft_wrap=True)
     return records
 
 
 def _report(records: list[ExploreRecord], seconds: float) -> None:
-    console = Console(highlight=False)
-    console.width = max(console.width, 100)
+    out = console()
     policies = sorted({policy for record in records for policy in record.runs})
-    table = Table(box=None, pad_edge=False)
-    table.add_column("kernel")
-    for name in (*policies, "passed", "of", "instructions", "time"):
-        table.add_column(name, justify="right")
-    table.add_column("result")
+    numbers = (*policies, "passed", "time")
+    found = table("kernel", *numbers, "result", right=numbers)
     for record in records:
         cells = [str(record.runs.get(policy, 0)) for policy in policies]
-        cells += [str(sum(record.runs.values())), str(record.schedules)]
-        cells += [f"{record.instructions:,}", f"{record.seconds:.1f} s", record.status]
-        table.add_row(Path(record.file).name, *cells)
-    console.print(table)
+        cells += [f"{sum(record.runs.values())}/{record.schedules}", f"{record.seconds:.1f} s"]
+        found.add_row(Path(record.file).stem, *cells, record.status)
+    out.print(found)
     for record in records:
         for line in findings(record):
-            console.print(line, markup=False, soft_wrap=True)
+            out.print(line, markup=False, soft_wrap=True)
     passed = sum(record.status == "passed" for record in records)
     total = sum(sum(record.runs.values()) for record in records)
-    console.print(
+    out.print(
         f"\n{passed} of {len(records)} kernels passed every schedule, "
         f"{total} schedules in {seconds:.1f} s"
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from gemmgen.cli.common import allow_option
 from gemmgen.cli.test import TIMINGS, Shape
 from gemmgen.files import write_atomic
 
@@ -28,7 +29,7 @@ from gemmgen.files import write_atomic
 @click.option("--target", default="", help="What --timing starve starves, delay delays.")
 @click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
 @click.option("--sm-count", default=2, show_default=True, help="SMs of the emulated device.")
-@click.option("--allow", multiple=True, help="Let this pass: spill, local, setmaxnreg, symbol.")
+@allow_option
 def command(
     path: Path,
     shape: tuple[int, int, int],

@@ -37,7 +37,8 @@ CODES: Mapping[str, str] = {
     "E217": "The launch itself is impossible: too many threads, a grid that the cluster does not"
     " divide, an empty grid, parameters of other sizes than the kernel's.",
     "E218": "The run has executed as many warp instructions as it was allowed.",
-    "E219": "A named barrier or barrier.cluster is misused: a number above 15, a thread count that is"
+    "E219": "A named barrier or barrier.cluster is misused: a number above 15, a thread count"
+    " that is"
     " no multiple of 32 or differs between arrivals, more threads than expected, a wait without its"
     " arrive.",
     "E220": "A CTA exits while an asynchronous operation of its own is unfinished.",
@@ -53,18 +54,21 @@ CODES: Mapping[str, str] = {
     "E233": "A bulk copy's address or size is not a multiple of 16, or its size is zero.",
     "E234": "A shared-memory matrix descriptor has an impossible field, or one that its layout does"
     " not allow.",
-    "E235": "An instruction descriptor asks for a type or shape that the tensor core does not have.",
+    "E235": "An instruction descriptor asks for a type or shape that the tensor core does not"
+    " have.",
     "E236": "A matrix operand reaches outside shared memory.",
     "E237": "A tensor core instruction reads shared memory that has not been written: it was issued"
     " before its load had landed, or its descriptor points elsewhere.",
     "E240": "tcgen05.alloc asks for columns that are not a power of two from 32 to 512, or for more"
     " than are free, or after its permit was given up.",
-    "E241": "tcgen05.dealloc frees what was not allocated, or frees it twice: one warp of a CTA does"
+    "E241": "tcgen05.dealloc frees what was not allocated, or frees it twice: one warp of a CTA"
+    " does"
     " it, once.",
     "E242": "Tensor memory is used outside an allocation.",
     "E243": "Tensor memory is read, overwritten or freed while an operation on it is unfinished: a"
     " wait for the commit of the MMAs is missing, or a tcgen05.wait.",
-    "E244": "Tensor memory is read that nothing has written, or accumulated onto: the first MMA of a"
+    "E244": "Tensor memory is read that nothing has written, or accumulated onto: the first MMA"
+    " of a"
     " tile must overwrite.",
     "E245": "The kernel ends without freeing its tensor memory; the next one on that SM would wait"
     " for ever.",
@@ -76,6 +80,7 @@ CODES: Mapping[str, str] = {
     "E249": "A tensor core instruction is misused: both cta_groups in one kernel, a CTA without a"
     " peer, a commit mask that names no CTA of the cluster, an accumulator at lanes that it cannot"
     " have.",
-    "E250": "Cluster launch control (clusterlaunchcontrol) is misused: another try_cancel after the answer that nothing is"
+    "E250": "Cluster launch control (clusterlaunchcontrol) is misused: another try_cancel after"
+    " the answer that nothing is"
     " left, or a query of something that is no answer.",
 }

@@ -53,7 +53,8 @@ class Listener:
         - ``bulk_commit``: None; ``bulk_wait``: how many groups may be unfinished, and whether the
           wait is for their reading only;
         - ``tmem_wait``: `ld` or `st`;
-        - ``wgmma``, ``wgmma_wait``: a wgmma that a warp has issued, those that it has waited for.
+        - ``wgmma``, ``wgmma_commit``, ``wgmma_wait``: a wgmma that a warp has issued; None; those
+          that it has waited for.
         """
 
     def on_access(

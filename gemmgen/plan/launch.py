@@ -53,7 +53,6 @@ class ProblemRules:
     Attributes:
         m_multiple, n_multiple: what M and N are multiples of, with the arithmetic.
         ragged: tiles may hang over the edges of D, where TMA clips its stores.
-        k_min: smallest K.
         k_multiple: what K is a multiple of: 16 bytes, for the tensor map's strides; a whole k_tile
             where plain loads fill nothing with zeros.
         m_exact, n_exact, k_exact: the only M, N or K that there is, or None.
@@ -65,7 +64,6 @@ class ProblemRules:
     m_multiple: Sum
     n_multiple: Sum
     ragged: bool
-    k_min: int
     k_multiple: int
     m_exact: int | None
     n_exact: int | None
@@ -129,12 +127,10 @@ def plan_problem(spec: Spec, arch: ArchFacts, g: Geometry) -> ProblemRules:
     whole, ragged = spec.load.kind is LoadKind.COOPERATIVE, is_ragged(spec)
     m_multiple = _multiple(g.tile_m, g.cluster_m, "TILE_M", "CLUSTER_M")
     n_multiple = _multiple(g.tile_n, g.cluster_n, "TILE_N", "CLUSTER_N")
-    under = spec.epilogue.chunks if spec.epilogue.deferred else 1
     return ProblemRules(
         m_multiple=Sum(1, "1") if ragged else m_multiple,
         n_multiple=Sum(step, str(step)) if ragged else n_multiple,
         ragged=ragged,
-        k_min=(under - 1) * g.tile_k + 1,
         k_multiple=g.tile_k if whole else step,
         m_exact=g.cluster_tile_m if single else None,
         n_exact=g.cluster_tile_n if single else None,

@@ -65,7 +65,6 @@ def default_shapes(plan: Plan, sm_count: int) -> tuple[Shape, ...]:
     shapes = [
         Shape(unit_m, unit_n, count * step, f"one tile, {why}")
         for count, why in k_tile_counts(stages)
-        if count * step >= plan.problem.k_min
     ]
     if plan.problem.k_multiple < step:
         tail = stages * step + plan.problem.k_multiple
@@ -91,16 +90,26 @@ def _grids(plan: Plan, sm_count: int, unit_m: int, unit_n: int) -> tuple[Shape, 
     if plan.spec.mainloop.kind is MainloopKind.PINGPONG:
         laps *= plan.geometry.consumers
     columns = -(-(laps * resident + 1) // 3)
-    least = -(-plan.problem.k_min // step)
-    short, few = least * step, "one k_tile" if least == 1 else f"{least} k_tiles, the fewest,"
     walk = (
         f"{3 * columns} tiles over {resident} clusters: all accumulator slots twice, phases carried"
     )
     return (
         Shape(unit_m, (resident + 1) * unit_n, k, "one cluster walks two tiles, the others one"),
         Shape(3 * unit_m, columns * unit_n, k, walk),
-        Shape(unit_m, (2 * resident + 1) * unit_n, short, f"{few} a tile, ragged last wave"),
+        Shape(unit_m, (2 * resident + 1) * unit_n, step, "one k_tile a tile, ragged last wave"),
+        *_groups(plan, unit_m, unit_n),
     )
+
+
+def _groups(plan: Plan, unit_m: int, unit_n: int) -> tuple[Shape, ...]:
+    """A last group of tiles with less in it than the others."""
+    rows, columns = plan.walk.group_m, plan.walk.group_n
+    step, why = plan.geometry.tile_k, "the last group of tiles is cut off"
+    if rows is not None:
+        return (Shape((rows + 1) * unit_m, 2 * unit_n, step, why),)
+    if columns is not None:
+        return (Shape(2 * unit_m, (columns + 1) * unit_n, step, why),)
+    return ()
 
 
 def grid(plan: Plan, m: int, n: int, max_active_clusters: int) -> tuple[int, int, int]:

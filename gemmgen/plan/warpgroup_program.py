@@ -49,6 +49,7 @@ class WarpgroupProgram(CtaProgram):
         depth = self.plan.spec.pipeline.ab_stages
         ring = Cursor(self.plan.barrier(Purpose.AB_EMPTY), Role.PRODUCER, depth)
         for tile in range(self.tiles):
+            ring.next_tile()
             for k in range(self.k_tiles):
                 yield from ring.waits()
                 yield from self.loads(ring.slot, (tile, k))
@@ -64,13 +65,14 @@ class WarpgroupProgram(CtaProgram):
         in_turn = plan.spec.mainloop.kind is MainloopKind.PINGPONG
         ring = Cursor(plan.barrier(Purpose.AB_FULL), Role.MMA, plan.spec.pipeline.ab_stages)
         turn = Cursor(plan.barrier(Purpose.MMA_TURN), Role.MMA, 1, consumer)
-        if consumer:
-            turn.phase = 0
+        turn.phase = begins = 0 if consumer else turn.phase
         for tile in range(self.tiles):
             if in_turn and tile % g.consumers != consumer:
                 for _ in range(self.k_tiles):
                     ring.advance()
                 continue
+            ring.next_tile()
+            turn.phase = turn.phase if turn.carried else begins
             yield from turn.waits()
             turn.advance()
             last = ring.slot
@@ -90,12 +92,14 @@ class WarpgroupProgram(CtaProgram):
     def hand_back(self, slot: int) -> Iterator[Step]:
         """One arrival at each CTA whose loads this stage waits for."""
         empty = self.plan.barrier(Purpose.AB_EMPTY)
-        for arrive in empty.arrives if empty else ():
+        if empty is None:
+            return
+        for arrive in empty.arrives:
             ranks = {self.rank}
             if arrive.to is ArriveTo.SHARERS:
                 ranks |= set(self.sharers())
             for rank in sorted(ranks):
-                yield Arrive(empty.name if empty else "", slot, rank)
+                yield Arrive(empty.name, slot % empty.depth, rank)
 
     def sharers(self) -> Iterator[int]:
         """CTAs whose loads write into this one."""

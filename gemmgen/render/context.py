@@ -76,6 +76,8 @@ class CopyWords:
     slices_code: str
     slice_index: str
     mask_argument: str
+    op: str
+    share: str
 
 
 def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
@@ -298,7 +300,8 @@ def _barrier_words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
     arguments, note = "", "Arrives once these MMAs have read the stage."
     if barrier.mask is not None:
         group = ", tcgen05.CtaGroup.TWO" if plan.geometry.is_pair else ""
-        arguments = f", {barrier.mask.code}{group}"
+        mask = barrier.mask.name if _several_pairs(plan) else barrier.mask.code
+        arguments = f", {mask}{group}"
         note = f"Arrives, once these MMAs have read the stage, at {_REACH[barrier.arrives[0].to]}."
     ctas = "CLUSTER_N" if plan.geometry.cluster_m == 1 else "CLUSTER_M"
     return BarrierWords(barrier.name, barrier.arrivals_code, who, arguments, note, ctas)
@@ -313,17 +316,27 @@ _REACH = {
 
 
 def _masks(plan: Plan) -> list[Any]:
-    return [copy.mask for copy in plan.copies if copy.mask is not None]
+    """Masks that the kernel computes from its place in the cluster, in an order that it can."""
+    masks = [copy.mask for copy in plan.copies if copy.mask is not None]
+    if _several_pairs(plan):
+        masks += [barrier.mask for barrier in plan.barriers if barrier.mask is not None]
+    return list({mask.name: mask for mask in masks}.values())
+
+
+def _several_pairs(plan: Plan) -> bool:
+    return plan.geometry.is_pair and plan.geometry.cluster_size > 2
 
 
 def _copy_words(plan: Plan, copy: Copy) -> CopyWords:
     is_a = copy.name == "A"
-    sharers = "CLUSTER_N" if is_a else "CLUSTER_M"
+    sharers = "CLUSTER_N" if is_a else "CLUSTER_M // 2" if plan.geometry.is_pair else "CLUSTER_M"
     return CopyWords(
         rows=copy.rows_code,
         slices_code=sharers if copy.slices > 1 else "1",
         slice_index=copy.slice_index or "0",
         mask_argument=f", mcast_mask={copy.mask.name}" if copy.mask else "",
+        op="multicast_op" if copy.mask else "load_op",
+        share=f", {sharers}" if copy.mask else "",
     )
 
 

@@ -37,7 +37,9 @@ class Facts:
         swizzled: operand buffers are swizzled.
         cluster: more than one CTA a cluster.
         pair: two CTAs share an MMA.
+        pairs: several CTA pairs share a cluster.
         multicast: a load is written to several CTAs.
+        multicast_both: the loads of A and of B are.
         persistent: a CTA walks over several output tiles.
         walks: each role of a persistent, warp-specialized kernel walks over them for itself.
         double: two register buffers in the epilogue.
@@ -56,6 +58,7 @@ class Facts:
         registers: setmaxnreg moves registers between roles.
         pingpong: consumers take tiles in turn.
         shares_tile: each consumer has some rows of the tile.
+        deferred: a tile is stored under the next one.
         uneven: a tile does not fill each staged chunk of D equally often.
     """
 
@@ -67,7 +70,9 @@ class Facts:
     swizzled: bool
     cluster: bool
     pair: bool
+    pairs: bool
     multicast: bool
+    multicast_both: bool
     persistent: bool
     walks: bool
     double: bool
@@ -86,6 +91,7 @@ class Facts:
     registers: bool
     pingpong: bool
     shares_tile: bool
+    deferred: bool
     uneven: bool
 
     @classmethod
@@ -101,7 +107,9 @@ class Facts:
             swizzled=spec.smem.swizzle is not Swizzle.NONE,
             cluster=plan.geometry.cluster_size > 1,
             pair=plan.geometry.is_pair,
+            pairs=plan.geometry.is_pair and plan.geometry.cluster_size > 2,
             multicast=any(copy.mask is not None for copy in plan.copies),
+            multicast_both=all(copy.mask is not None for copy in plan.copies),
             walks=plan.persistent and is_specialized(spec),
             persistent=spec.scheduler.kind is SchedulerKind.PERSISTENT,
             double=spec.epilogue.register_buffers == 2,
@@ -124,6 +132,7 @@ class Facts:
             registers=plan.launch.min_blocks is not None,
             pingpong=spec.mainloop.kind is MainloopKind.PINGPONG,
             shares_tile=plan.geometry.acc_rows != plan.geometry.tile_m,
+            deferred=bool(spec.epilogue.deferred),
             uneven=plan.output is not None and bool(spec.epilogue.chunks % plan.output.stages),
         )
 
@@ -145,6 +154,7 @@ SM100: tuple[Rule, ...] = (
     ("work", "sm100/work_grouped.j2", lambda f: f.persistent and f.grouped),
     ("work", "sm100/work_persistent.j2", lambda f: f.persistent),
     ("work", "sm100/work_cta.j2", lambda f: not f.single),
+    ("ranks", "sm100/ranks_pairs.j2", lambda f: f.pairs),
     ("ranks", "sm100/ranks_pair.j2", lambda f: f.pair),
     ("ranks", "sm100/ranks_multicast.j2", lambda f: f.multicast),
     ("k_tiles", "sm100/k_tiles_whole.j2", lambda f: f.cooperative and not f.one_step),
@@ -175,11 +185,13 @@ SM100: tuple[Rule, ...] = (
     ("mainloop_rule", "sm100/mainloop_rule.j2", lambda f: f.prefetch and not f.persistent),
     ("partition_walk", "sm100/partition_cta.j2", lambda f: f.prefetch and f.persistent),
     ("partition", "sm100/partition_cooperative.j2", lambda f: f.cooperative),
-    ("partition", "sm100/partition_pair.j2", lambda f: f.pair and not f.persistent),
+    ("partition", "sm100/partition_pair_multicast.j2", lambda f: f.multicast and f.pair),
     ("partition", "sm100/partition_multicast.j2", lambda f: f.multicast),
     ("partition", "sm100/partition_cta.j2", lambda f: not (f.prefetch and f.persistent)),
+    ("half_of_b", "sm100/half_of_b.j2", lambda f: f.pair and not f.persistent),
     ("arm", "sm100/arm_pair.j2", lambda f: f.specialized and f.pair),
     ("arm", "sm100/arm_cta.j2", lambda f: not f.serial),
+    ("copy", "sm100/copy_pair_multicast.j2", lambda f: f.pair and f.multicast),
     ("copy", "sm100/copy_multicast.j2", lambda f: f.specialized and f.multicast),
     ("copy", "sm100/copy_pair.j2", lambda f: f.specialized and f.pair),
     ("copy", "sm100/copy_cta.j2", lambda f: not f.serial),
@@ -237,6 +249,7 @@ SM100: tuple[Rule, ...] = (
     ("operand_layouts", "sm100/layouts_plain.j2", lambda f: f.serial),
     ("operand_layouts", "sm100/layouts_plain_ring.j2", _always),
     ("tma_atoms", "sm100/operands_gmem.j2", lambda f: f.cooperative),
+    ("tma_atoms", "sm100/tma_one_multicast.j2", lambda f: f.multicast and not f.multicast_both),
     ("tma_atoms", "sm100/tma_multicast.j2", lambda f: f.multicast),
     ("tma_atoms", "sm100/tma_cta.j2", _always),
     ("output_tensor", "sm100/output_tma.j2", lambda f: f.stores),

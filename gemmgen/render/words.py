@@ -57,7 +57,7 @@ def acc_words(plan: Plan) -> dict[str, str]:
         "phase": "slot_phase",
         "reads_from": "slot, slot_phase = 0, 0",
         "writes_from": "slot, slot_phase = 0, 1  # pre-armed: every slot starts empty",
-        "leader": "0",
+        "leader": "leader_rank" if plan.geometry.cluster_size > 2 else "0",
     }
     single = plan.spec.pipeline.acc_stages == 1
     if single:
@@ -140,7 +140,9 @@ def output_words(plan: Plan) -> dict[str, str]:
 def tile_words(plan: Plan) -> dict[str, str]:
     """Place of the CTA's tile."""
     single = plan.spec.scheduler.kind is SchedulerKind.SINGLE
-    return {"m": "0", "n": "0"} if single else {"m": "m_tile", "n": "n_tile"}
+    half = "cta_rank" if plan.geometry.cluster_size == 2 else "cta_m % 2"
+    b_tile = f"2 * n_tile + {half}"
+    return {"m": "0", "n": "0"} if single else {"m": "m_tile", "n": "n_tile", "b": b_tile}
 
 
 def _tiles(extent: str, tile: str, cluster: str, ragged: bool) -> str:

@@ -5,28 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from gemmgen.plan import Copy, Plan
-from gemmgen.terms import MainloopKind
+from gemmgen.terms import MainloopKind, Operand
 
 
 def wgmma_words(plan: Plan, words: dict[str, Any]) -> dict[str, Any]:
     """What replaces or joins `words`, which hold what all architectures share."""
+    deferred = plan.spec.epilogue.deferred
     return {
         "kernel": words["kernel"] | {"nvgpu": _imports(plan)},
         "acc": _accumulator(plan),
         "epilogue": _epilogue(plan),
         "output": words["output"] | _output(plan),
         "walk": words["walk"] | {"epilogue": words["walk"]["producer"]},
-        "mma": {"route": _route(plan)},
+        "mma": {"route": _route(plan), "k_range": "chunk, k_end" if deferred else "k_tiles"},
         "copies": [_load(copy) for copy in plan.copies],
         "descriptor_shape": _descriptors(plan),
-        "init_note": "TMA"
-        + (" and the other CTA" * (plan.geometry.cluster_size > 1))
-        + _sees(plan),
+        "sharers": "CLUSTER_N" if plan.geometry.cluster_m == 1 else "CLUSTER_M",
+        "init_note": "TMA sees the counts too",
     }
-
-
-def _sees(plan: Plan) -> str:
-    return " see the counts too" if plan.geometry.cluster_size > 1 else " sees the counts too"
 
 
 def _imports(plan: Plan) -> str:
@@ -41,7 +37,7 @@ def _accumulator(plan: Plan) -> dict[str, str]:
     shares = g.acc_rows != g.tile_m
     alone = len(plan.roles[1].warps) * 32 == plan.threads
     return {
-        "rows": "ACC_ROWS" if shares else "TILE_M",
+        "rows": "ACC_ROWS" if g.consumers > 1 else "TILE_M",
         "a_buffers": "own_A" if shares else "sA",
         "m_tile": _m_tile(plan),
         "thread": "thread_idx" if alone else "thread_idx % 128",
@@ -94,13 +90,16 @@ def _route(plan: Plan) -> str:
 
 
 def _load(copy: Copy) -> dict[str, str]:
-    shared = copy.slices > 1
+    shared, tile = copy.slices > 1, "m_tile" if copy.operand is Operand.A else "n_tile"
     return {
         "name": copy.operand.value,
         "tensor": copy.name,
         "rows": copy.rows_code,
-        "operation": f"CopyBulkTensorTileG2S{'Multicast' if shared else ''}Op",
+        "operation": "share_op" if shared else "load_op",
         "share": f", {copy.slices_code}" if shared else "",
+        "part": f"{copy.slice_index}, shared" if shared else "0, alone",
+        "source": f"t{copy.name}g{copy.name}[None, {tile}, k_tile]",
+        "mask": copy.mask.name if copy.mask else "",
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -64,7 +63,6 @@ class _File:
     shrinking: Future[ShrinkRecord] | None = None
     cases: dict[int, CaseRecord] = field(default_factory=dict)
     message: str = ""
-    started: float = field(default_factory=time.perf_counter)
 
     @property
     def failed(self) -> int | None:
@@ -107,7 +105,7 @@ class _File:
             runs=dict(sorted(passed.items())),
             refused=len(refused),
             instructions=sum(case.instructions for case in kept),
-            seconds=time.perf_counter() - self.started,
+            seconds=sum(case.seconds for case in kept),
             index=-1 if last is None else last,
             failure=failure,
             command=command,

@@ -9,7 +9,14 @@ from pathlib import Path
 from gemmgen.emulate import Settings
 from gemmgen.plan import Plan, default_shapes
 from gemmgen.records import Triple
-from gemmgen.terms import EpilogueKind, Finding, GemmgenError, MmaKind, SchedulerKind
+from gemmgen.terms import (
+    EpilogueKind,
+    Finding,
+    GemmgenError,
+    LoadKind,
+    MmaKind,
+    SchedulerKind,
+)
 
 POLICIES = ("eager", "lazy", "random", "pct", "starve", "delay")
 DEFAULT_SM_COUNT = 8
@@ -35,7 +42,7 @@ class Schedule:
 
 def starved_kinds(plan: Plan) -> tuple[str, ...]:
     """The kinds of asynchronous work that a kernel of this plan submits."""
-    kinds = ["tma_load"]
+    kinds = ["tma_load"] if plan.spec.load.kind is LoadKind.TMA else []
     kinds += ["wgmma"] if plan.spec.mma.kind is MmaKind.WGMMA else ["mma", "commit"]
     if plan.spec.epilogue.kind is EpilogueKind.TMA_STORE:
         kinds += ["tma_store", "tma_write"]

@@ -1,12 +1,12 @@
 # spec: specs/hopper/h10_pingpong.toml
-# digest: sha256:e7150152539dbd18cb3015b8a6f800d0b13aa80e88b0da2f5b3199d8fa7c0d88
+# digest: sha256:2a8bf52219f9aca6be5b2a598243913f32e9d0f48f93781adaacc27d723a7b2f
 # partials:
 #   imports import_nvvm sm100/storage tile_order=common/tile_order_columns sm100/signature setup
-#   warp work=sm100/work_grouped ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
+#   warp work=work_persistent ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
 #   sm100/output_buffers start=start_cluster sm100/init producer give_registers sm100/producer_walk
-#   last_lap partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_multicast
-#   sm100/next_stage mma take_registers consumer lane tiled_mma issue mma_walk=turns
-#   release=release_cluster pass_turn skip_tile output tile_epilogue=epilogue_tma
+#   last_lap partition=partition_multicast arm=sm100/arm_cta copy=copy_multicast sm100/next_stage
+#   mma take_registers consumer lane tiled_mma issue mma_walk=turns release=release_cluster
+#   pass_turn skip_tile output output_registers=output_chunk tile_epilogue=epilogue_tma
 #   reuse_chunk=reuse_uneven store_chunk sm100/drain_stores sm100/host
 #   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=output_tma common/check_problem
 #   extents=common/extents_ragged common/main main_arguments=common/main_arguments_persistent
@@ -36,15 +36,16 @@ K_BLOCKS = TILE_K // MMA_K  # 64 / 16 = 4 steps a k_tile
 CLUSTER_M, CLUSTER_N = 2, 1  # CTAs that share an operand
 B_MASK = 0b11  # ranks of cluster column 0: they share a tile of B
 CONSUMERS = 2  # mma warpgroups: each computes tiles of its own
+ACC_ROWS = TILE_M  # a consumer has all rows of its tile
 AB_STAGES = 4
 AB_BYTES = (TILE_M + TILE_N) * TILE_K * 2  # (128 + 192) x 64 x 2 = 40_960
 AB_EMPTY_ARRIVALS = 4 * CLUSTER_M  # 4 x 2 = 8
 MMA_TURN_ARRIVALS = 4  # 4 warps of the other consumer
-M_BLOCKS = TILE_M // MMA_M  # 128 / 64 = 2: instructions along M a step
+M_BLOCKS = ACC_ROWS // MMA_M  # 128 / 64 = 2: instructions along M a step
 EPI_N = 64  # columns of D that leave at a time
 EPI_CHUNKS = TILE_N // EPI_N  # 192 / 64 = 3
 D_STAGES = 2  # chunks of D staged in shared memory for each consumer
-D_BYTES = TILE_M * EPI_N * 2  # 16_384: a staged chunk
+D_BYTES = ACC_ROWS * EPI_N * 2  # 16_384: a staged chunk
 THREADS = 384  # 12 warps
 PRODUCER_WARP = 0
 MMA_WARP = 4
@@ -61,7 +62,7 @@ assert AB_BYTES * AB_STAGES + D_BYTES * CONSUMERS * D_STAGES + 1_024 <= 232_448,
 # --- barriers: who arrives (arrivals) -> who waits, first on which phase ---
 #   ab_full[4]    producer: expect_tx, TMA bytes (1)         -> mma, 0
 #   ab_empty[4]   mma: each warp, at both CTAs (8)           -> producer, 1: pre-armed
-#   mma_turn[2]   mma: each warp of the other consumer (4)   -> mma, 1 of consumer 0 and 0 of consumer 1: pre-armed
+#   mma_turn[2]   mma: each warp of the other consumer (4)   -> mma, 1 - consumer: pre-armed
 # EPILOGUE_BARRIER: the warps of an accumulator meet before and after they fill D.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
@@ -76,7 +77,7 @@ class SharedStorage:
     a: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, AB_STAGES * TILE_M * TILE_K], 1024]
     b: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, AB_STAGES * TILE_N * TILE_K], 1024]
     d: cute.struct.Align[
-        cute.struct.MemRange[cutlass.Float16, CONSUMERS * D_STAGES * TILE_M * EPI_N], 1024
+        cute.struct.MemRange[cutlass.Float16, CONSUMERS * D_STAGES * ACC_ROWS * EPI_N], 1024
     ]
 
 
@@ -106,10 +107,8 @@ def gemm_kernel(
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     _, _, cluster = cute.arch.block_idx()
     _, _, clusters = cute.arch.grid_dim()
-    m_tiles, n_tiles = (
-        cute.ceil_div(mD.shape[0], TILE_M * CLUSTER_M),
-        cute.ceil_div(mD.shape[1], TILE_N),
-    )
+    m_tiles = cute.ceil_div(mD.shape[0], TILE_M * CLUSTER_M)
+    n_tiles = cute.ceil_div(mD.shape[1], TILE_N)
     tiles = m_tiles * n_tiles  # this cluster takes every clusters-th
     cta_rank = cute.arch.block_idx_in_cluster()
     b_mask = cutlass.Int16(B_MASK)
@@ -134,7 +133,7 @@ def gemm_kernel(
                 cute.arch.mbarrier_init(ab_empty + stage, AB_EMPTY_ARRIVALS)  # each mma warp
             for consumer in cutlass.range_constexpr(CONSUMERS):
                 cute.arch.mbarrier_init(mma_turn + consumer, MMA_TURN_ARRIVALS)  # each mma warp
-        cute.arch.mbarrier_init_fence()  # TMA and the other CTA see the counts too
+        cute.arch.mbarrier_init_fence()  # TMA sees the counts too
     # No CTA signals a barrier of another before that CTA has initialised it.
     cute.arch.cluster_arrive_relaxed()
     cute.arch.cluster_wait()
@@ -145,15 +144,12 @@ def gemm_kernel(
     if warp_idx == PRODUCER_WARP:
         gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
         gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
+        alone, shared = cute.make_layout(1), cute.make_layout(CLUSTER_M)
         tAsA, tAgA = cpasync.tma_partition(
-            tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
+            tma_a, 0, alone, cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
-            tma_b,
-            cta_rank,
-            cute.make_layout(CLUSTER_M),
-            cute.group_modes(sB, 0, 2),
-            cute.group_modes(gB, 0, 2),
+            tma_b, cta_rank, shared, cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
         stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for tile in cutlass.range(cluster, tiles, clusters, unroll=1):
@@ -164,10 +160,10 @@ def gemm_kernel(
                 cute.arch.mbarrier_wait(ab_empty + stage, phase)
                 with cute.arch.elect_one():
                     cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                # `full` is at the same address in every CTA of the mask.
-                a_tile, b_tile = tAgA[None, m_tile, k_tile], tBgB[None, n_tile, k_tile]
-                cute.copy(tma_a, a_tile, tAsA[None, stage], tma_bar_ptr=full)
-                cute.copy(tma_b, b_tile, tBsB[None, stage], tma_bar_ptr=full, mcast_mask=b_mask)
+                cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+                # Both CTAs get this part of B; `full` is at the same address in each.
+                part = tBgB[None, n_tile, k_tile]
+                cute.copy(tma_b, part, tBsB[None, stage], tma_bar_ptr=full, mcast_mask=b_mask)
                 stage += 1
                 if stage == AB_STAGES:
                     stage = 0
@@ -185,32 +181,27 @@ def gemm_kernel(
         cute.arch.setmaxregister_increase(MMA_REGISTERS)
         consumer = (warp_idx - MMA_WARP) // 4
         lane = cute.arch.lane_idx()
-        tiled_mma = cute.make_tiled_mma(
-            warpgroup.MmaF16BF16Op(
-                cutlass.Float16,
-                cutlass.Float32,
-                (MMA_M, MMA_N, MMA_K),
-                warpgroup.OperandSource.SMEM,
-                OperandMajorMode.K,
-                OperandMajorMode.K,
-            )
+        k_major, from_smem = OperandMajorMode.K, warpgroup.OperandSource.SMEM
+        mma_op = warpgroup.MmaF16BF16Op(
+            cutlass.Float16, cutlass.Float32, (MMA_M, MMA_N, MMA_K), from_smem, k_major, k_major
         )
+        tiled_mma = cute.make_tiled_mma(mma_op)
         # Shared-memory descriptors, ((MMA_M, MMA_K), 2, K_BLOCKS, AB_STAGES)
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (MMA_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (MMA_N, MMA_K)))
-        acc = tiled_mma.make_fragment_C(tiled_mma.partition_shape_C((TILE_M, TILE_N)))
-        # stmatrix: a warp writes 16 rows of 16 columns, 8 values a thread; lane l has the address of row
-        # l % 16, in the left 8 columns where l < 16, else in the right 8.
+        acc = tiled_mma.make_fragment_C(tiled_mma.partition_shape_C((ACC_ROWS, TILE_N)))
+        # stmatrix: a warp writes 16 rows of 16 columns, 8 values a thread; lane l has the address of
+        # row l % 16, in the left 8 columns where l < 16, else in the right 8.
         stmatrix = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16)
-        d_row = consumer * D_STAGES * TILE_M + warp_idx % 4 * 16 + lane % 16
+        d_row = consumer * D_STAGES * ACC_ROWS + warp_idx % 4 * 16 + lane % 16
         d_lane = cute.assume(d_row * EPI_N + lane // 16 * 8, divby=8)
         own_layout = cute.make_layout(
-            (8, EPI_N // 16, M_BLOCKS, D_STAGES), stride=(1, 16, MMA_M * EPI_N, TILE_M * EPI_N)
+            (8, EPI_N // 16, M_BLOCKS, D_STAGES), stride=(1, 16, MMA_M * EPI_N, ACC_ROWS * EPI_N)
         )
         own_D = cute.make_tensor(sD.iterator + d_lane, own_layout)
         tAcc = cute.make_tensor(acc.iterator, cute.make_layout((8, TILE_N // 16, M_BLOCKS)))
         rD = cute.make_rmem_tensor(8, cutlass.Float16)
-        gD = cute.local_tile(mD, (TILE_M, EPI_N), (None, None))  # (row, column, m_tile, chunk)
+        gD = cute.local_tile(mD, (ACC_ROWS, EPI_N), (None, None))  # (row, column, m_tile, chunk)
         tDsD, tDgD = cpasync.tma_partition(
             tma_d, 0, cute.make_layout(1), cute.group_modes(sD, 0, 2), cute.group_modes(gD, 0, 2)
         )
@@ -227,7 +218,7 @@ def gemm_kernel(
             last = stage
             for k_tile in cutlass.range(k_tiles, unroll=1):
                 cute.arch.mbarrier_wait(ab_full + stage, phase)
-                # From here until these are complete the accumulator's registers are the tensor core's.
+                # Until these are complete the accumulator's registers are the tensor core's.
                 warpgroup.fence()
                 for k_block in cutlass.range_constexpr(K_BLOCKS):
                     # The first step of a tile overwrites the accumulator, the others add to it.
@@ -278,8 +269,12 @@ def gemm_kernel(
                 cute.arch.barrier(barrier_id=EPILOGUE_BARRIER + consumer, number_of_threads=128)
                 if warp_idx % 4 == 0:
                     with cute.arch.elect_one():
-                        d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
-                        cute.copy(tma_d, tDsD[None, consumer * D_STAGES + slot], d_tile)
+                        m_store, n_store = m_tile, n_tile * EPI_CHUNKS + chunk
+                        cute.copy(
+                            tma_d,
+                            tDsD[None, consumer * D_STAGES + slot],
+                            tDgD[None, m_store, n_store],
+                        )
                     cute.arch.cp_async_bulk_commit_group()
         if warp_idx % 4 == 0:  # no store still reads shared memory when the CTA exits
             cute.arch.cp_async_bulk_wait_group(0, read=True)
@@ -304,20 +299,18 @@ def gemm(
     b_rows = cute.make_layout((TILE_N, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_N * TILE_K))
     a_smem = cute.make_composed_layout(swizzle, 0, a_rows)
     b_smem = cute.make_composed_layout(swizzle, 0, b_rows)
-    tma_a, mA = cpasync.make_tiled_tma_atom(
-        cpasync.CopyBulkTensorTileG2SOp(), a, a_smem, (TILE_M, TILE_K)
-    )
-    tma_b, mB = cpasync.make_tiled_tma_atom(
-        cpasync.CopyBulkTensorTileG2SMulticastOp(), b, b_smem, (TILE_N, TILE_K), CLUSTER_M
-    )
+    load_op = cpasync.CopyBulkTensorTileG2SOp()
+    share_op = cpasync.CopyBulkTensorTileG2SMulticastOp()
+    tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
+    tma_b, mB = cpasync.make_tiled_tma_atom(share_op, b, b_smem, (TILE_N, TILE_K), CLUSTER_M)
     # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(
-        (TILE_M, EPI_N, CONSUMERS * D_STAGES), stride=(EPI_N, 1, TILE_M * EPI_N)
+        (ACC_ROWS, EPI_N, CONSUMERS * D_STAGES), stride=(EPI_N, 1, ACC_ROWS * EPI_N)
     )
     d_smem = cute.make_composed_layout(swizzle, 0, d_rows)
     store_op = cpasync.CopyBulkTensorTileS2GOp()
-    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (TILE_M, EPI_N))
+    tma_d, mD = cpasync.make_tiled_tma_atom(store_op, d, d_smem, (ACC_ROWS, EPI_N))
     clusters = cutlass.min(
         cute.ceil_div(m, TILE_M * CLUSTER_M) * cute.ceil_div(n, TILE_N), max_active_clusters
     )

@@ -76,16 +76,11 @@ def gemm_kernel(
     tAgA, tAsA = my_copy.partition_S(gA), my_copy.partition_D(sA)
     tBgB, tBsB = my_copy.partition_S(gB), my_copy.partition_D(sB)
 
-    tiled_mma = cute.make_tiled_mma(
-        warpgroup.MmaF16BF16Op(
-            cutlass.Float16,
-            cutlass.Float32,
-            (MMA_M, MMA_N, MMA_K),
-            warpgroup.OperandSource.SMEM,
-            OperandMajorMode.K,
-            OperandMajorMode.K,
-        )
+    k_major, from_smem = OperandMajorMode.K, warpgroup.OperandSource.SMEM
+    mma_op = warpgroup.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (MMA_M, MMA_N, MMA_K), from_smem, k_major, k_major
     )
+    tiled_mma = cute.make_tiled_mma(mma_op)
     # Shared-memory descriptors, ((MMA_M, MMA_K), 2, K_BLOCKS)
     tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (MMA_M, MMA_K)))
     tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (MMA_N, MMA_K)))
@@ -97,7 +92,7 @@ def gemm_kernel(
         # The tensor core reads through the async proxy what the threads wrote.
         cute.arch.fence_proxy("async.shared", space="cta")
         cute.arch.sync_threads()
-        # From here until these are complete the accumulator's registers are the tensor core's.
+        # Until these are complete the accumulator's registers are the tensor core's.
         warpgroup.fence()
         for k_block in cutlass.range_constexpr(K_BLOCKS):
             # The first step of a tile overwrites the accumulator, the others add to it.

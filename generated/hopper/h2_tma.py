@@ -86,16 +86,11 @@ def gemm_kernel(
         tma_b, 0, cute.make_layout(1), cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
     )
 
-    tiled_mma = cute.make_tiled_mma(
-        warpgroup.MmaF16BF16Op(
-            cutlass.Float16,
-            cutlass.Float32,
-            (MMA_M, MMA_N, MMA_K),
-            warpgroup.OperandSource.SMEM,
-            OperandMajorMode.K,
-            OperandMajorMode.K,
-        )
+    k_major, from_smem = OperandMajorMode.K, warpgroup.OperandSource.SMEM
+    mma_op = warpgroup.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (MMA_M, MMA_N, MMA_K), from_smem, k_major, k_major
     )
+    tiled_mma = cute.make_tiled_mma(mma_op)
     # Shared-memory descriptors, ((MMA_M, MMA_K), 2, K_BLOCKS)
     tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (MMA_M, MMA_K)))
     tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (MMA_N, MMA_K)))
@@ -110,7 +105,7 @@ def gemm_kernel(
             cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB, tma_bar_ptr=ab_full)
         cute.arch.mbarrier_wait(ab_full, phase)
         phase ^= 1  # the barrier is reused every k_tile
-        # From here until these are complete the accumulator's registers are the tensor core's.
+        # Until these are complete the accumulator's registers are the tensor core's.
         warpgroup.fence()
         for k_block in cutlass.range_constexpr(K_BLOCKS):
             # The first step of a tile overwrites the accumulator, the others add to it.

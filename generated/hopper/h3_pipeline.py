@@ -98,16 +98,11 @@ def gemm_kernel(
             cute.copy(tma_b, tBgB[None, n_tile, k_tile], tBsB[None, stage], tma_bar_ptr=full)
             stage += 1
 
-    tiled_mma = cute.make_tiled_mma(
-        warpgroup.MmaF16BF16Op(
-            cutlass.Float16,
-            cutlass.Float32,
-            (MMA_M, MMA_N, MMA_K),
-            warpgroup.OperandSource.SMEM,
-            OperandMajorMode.K,
-            OperandMajorMode.K,
-        )
+    k_major, from_smem = OperandMajorMode.K, warpgroup.OperandSource.SMEM
+    mma_op = warpgroup.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (MMA_M, MMA_N, MMA_K), from_smem, k_major, k_major
     )
+    tiled_mma = cute.make_tiled_mma(mma_op)
     # Shared-memory descriptors, ((MMA_M, MMA_K), 2, K_BLOCKS, AB_STAGES)
     tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(sA, (MMA_M, MMA_K)))
     tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (MMA_N, MMA_K)))
@@ -117,7 +112,7 @@ def gemm_kernel(
     for k_tile in cutlass.range(k_tiles, unroll=1):
         full = ab_full + stage
         cute.arch.mbarrier_wait(full, phase)
-        # From here until these are complete the accumulator's registers are the tensor core's.
+        # Until these are complete the accumulator's registers are the tensor core's.
         warpgroup.fence()
         for k_block in cutlass.range_constexpr(K_BLOCKS):
             # The first step of a tile overwrites the accumulator, the others add to it.

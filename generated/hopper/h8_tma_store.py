@@ -3,10 +3,10 @@
 # partials:
 #   imports import_nvvm sm100/storage sm100/signature setup warp work=sm100/work_cta ranks
 #   sm100/k_tiles operand_buffers=sm100/buffers_swizzled sm100/output_buffers start=start_cluster
-#   sm100/init sm100/ring_start producer give_registers last_lap partition=sm100/partition_cta
-#   arm=sm100/arm_cta copy=sm100/copy_multicast sm100/next_stage mma take_registers consumer lane
-#   own_a tiled_mma issue release=release_cluster output tile_epilogue=epilogue_tma
-#   sm100/reuse_chunk store_chunk sm100/drain_stores sm100/host
+#   sm100/init sm100/ring_start producer give_registers last_lap partition=partition_multicast
+#   arm=sm100/arm_cta copy=copy_multicast sm100/next_stage mma take_registers consumer lane own_a
+#   tiled_mma issue release=release_cluster output output_registers=output_chunk
+#   tile_epilogue=epilogue_tma sm100/reuse_chunk store_chunk sm100/drain_stores sm100/host
 #   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=output_tma common/check_problem
 #   extents=common/extents_ragged common/main common/main_arguments
 """D = A @ B.T: Output through shared memory and TMA.
@@ -111,7 +111,7 @@ def gemm_kernel(
             for stage in cutlass.range_constexpr(AB_STAGES):
                 cute.arch.mbarrier_init(ab_full + stage, 1)  # the expect_tx of a load
                 cute.arch.mbarrier_init(ab_empty + stage, AB_EMPTY_ARRIVALS)  # each mma warp
-        cute.arch.mbarrier_init_fence()  # TMA and the other CTA see the counts too
+        cute.arch.mbarrier_init_fence()  # TMA sees the counts too
     # No CTA signals a barrier of another before that CTA has initialised it.
     cute.arch.cluster_arrive_relaxed()
     cute.arch.cluster_wait()
@@ -122,15 +122,12 @@ def gemm_kernel(
     if warp_idx == PRODUCER_WARP:
         gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
         gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
+        alone, shared = cute.make_layout(1), cute.make_layout(CLUSTER_M)
         tAsA, tAgA = cpasync.tma_partition(
-            tma_a, 0, cute.make_layout(1), cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
+            tma_a, 0, alone, cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2)
         )
         tBsB, tBgB = cpasync.tma_partition(
-            tma_b,
-            cta_rank,
-            cute.make_layout(CLUSTER_M),
-            cute.group_modes(sB, 0, 2),
-            cute.group_modes(gB, 0, 2),
+            tma_b, cta_rank, shared, cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2)
         )
         stage, phase = 0, 1  # a fresh barrier passes phase 1: the first lap does not wait
         for k_tile in cutlass.range(k_tiles, unroll=1):
@@ -138,10 +135,10 @@ def gemm_kernel(
             cute.arch.mbarrier_wait(ab_empty + stage, phase)
             with cute.arch.elect_one():
                 cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-            # `full` is at the same address in every CTA of the mask.
-            a_tile, b_tile = tAgA[None, m_tile, k_tile], tBgB[None, n_tile, k_tile]
-            cute.copy(tma_a, a_tile, tAsA[None, stage], tma_bar_ptr=full)
-            cute.copy(tma_b, b_tile, tBsB[None, stage], tma_bar_ptr=full, mcast_mask=b_mask)
+            cute.copy(tma_a, tAgA[None, m_tile, k_tile], tAsA[None, stage], tma_bar_ptr=full)
+            # Both CTAs get this part of B; `full` is at the same address in each.
+            part = tBgB[None, n_tile, k_tile]
+            cute.copy(tma_b, part, tBsB[None, stage], tma_bar_ptr=full, mcast_mask=b_mask)
             stage += 1
             if stage == AB_STAGES:
                 stage = 0
@@ -161,22 +158,17 @@ def gemm_kernel(
         lane = cute.arch.lane_idx()
         # Its rows of every stage of A.
         own_A = cute.local_tile(sA, (ACC_ROWS, TILE_K), (consumer, 0, None))
-        tiled_mma = cute.make_tiled_mma(
-            warpgroup.MmaF16BF16Op(
-                cutlass.Float16,
-                cutlass.Float32,
-                (MMA_M, MMA_N, MMA_K),
-                warpgroup.OperandSource.SMEM,
-                OperandMajorMode.K,
-                OperandMajorMode.K,
-            )
+        k_major, from_smem = OperandMajorMode.K, warpgroup.OperandSource.SMEM
+        mma_op = warpgroup.MmaF16BF16Op(
+            cutlass.Float16, cutlass.Float32, (MMA_M, MMA_N, MMA_K), from_smem, k_major, k_major
         )
+        tiled_mma = cute.make_tiled_mma(mma_op)
         # Shared-memory descriptors, ((MMA_M, MMA_K), 1, K_BLOCKS, AB_STAGES)
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(own_A, (MMA_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (MMA_N, MMA_K)))
         acc = tiled_mma.make_fragment_C(tiled_mma.partition_shape_C((ACC_ROWS, TILE_N)))
-        # stmatrix: a warp writes 16 rows of 16 columns, 8 values a thread; lane l has the address of row
-        # l % 16, in the left 8 columns where l < 16, else in the right 8.
+        # stmatrix: a warp writes 16 rows of 16 columns, 8 values a thread; lane l has the address of
+        # row l % 16, in the left 8 columns where l < 16, else in the right 8.
         stmatrix = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16)
         d_row = consumer * D_STAGES * ACC_ROWS + warp_idx % 4 * 16 + lane % 16
         d_lane = cute.assume(d_row * EPI_N + lane // 16 * 8, divby=8)
@@ -194,7 +186,7 @@ def gemm_kernel(
         last = stage
         for k_tile in cutlass.range(k_tiles, unroll=1):
             cute.arch.mbarrier_wait(ab_full + stage, phase)
-            # From here until these are complete the accumulator's registers are the tensor core's.
+            # Until these are complete the accumulator's registers are the tensor core's.
             warpgroup.fence()
             for k_block in cutlass.range_constexpr(K_BLOCKS):
                 # The first step of a tile overwrites the accumulator, the others add to it.
@@ -238,8 +230,10 @@ def gemm_kernel(
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER + consumer, number_of_threads=128)
             if warp_idx % 4 == 0:
                 with cute.arch.elect_one():
-                    d_tile = tDgD[None, CONSUMERS * m_tile + consumer, n_tile * EPI_CHUNKS + chunk]
-                    cute.copy(tma_d, tDsD[None, consumer * D_STAGES + slot], d_tile)
+                    m_store, n_store = CONSUMERS * m_tile + consumer, n_tile * EPI_CHUNKS + chunk
+                    cute.copy(
+                        tma_d, tDsD[None, consumer * D_STAGES + slot], tDgD[None, m_store, n_store]
+                    )
                 cute.arch.cp_async_bulk_commit_group()
         if warp_idx % 4 == 0:  # no store still reads shared memory when the CTA exits
             cute.arch.cp_async_bulk_wait_group(0, read=True)
@@ -263,12 +257,10 @@ def gemm(
     b_rows = cute.make_layout((TILE_N, TILE_K, AB_STAGES), stride=(TILE_K, 1, TILE_N * TILE_K))
     a_smem = cute.make_composed_layout(swizzle, 0, a_rows)
     b_smem = cute.make_composed_layout(swizzle, 0, b_rows)
-    tma_a, mA = cpasync.make_tiled_tma_atom(
-        cpasync.CopyBulkTensorTileG2SOp(), a, a_smem, (TILE_M, TILE_K)
-    )
-    tma_b, mB = cpasync.make_tiled_tma_atom(
-        cpasync.CopyBulkTensorTileG2SMulticastOp(), b, b_smem, (TILE_N, TILE_K), CLUSTER_M
-    )
+    load_op = cpasync.CopyBulkTensorTileG2SOp()
+    share_op = cpasync.CopyBulkTensorTileG2SMulticastOp()
+    tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
+    tma_b, mB = cpasync.make_tiled_tma_atom(share_op, b, b_smem, (TILE_N, TILE_K), CLUSTER_M)
     # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(

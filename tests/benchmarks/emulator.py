@@ -65,7 +65,7 @@ def main(argv: list[str]) -> int:
     """Print a line a kernel."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.emulator")
     parser.add_argument("kernels", nargs="*", default=["v8_persistent"], help="below generated/")
-    parser.add_argument("--shape", default="1024,1024,1024", help="M,N,K (1024,1024,1024)")
+    parser.add_argument("--shape", default="512,512,1024", help="M,N,K (512,512,1024)")
     parser.add_argument("--timing", default="lazy", help="timing policy (lazy)")
     parser.add_argument("--runs", type=int, default=5, help="timed runs (5)")
     options = parser.parse_args(argv)

@@ -24,6 +24,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         "--policies", default=",".join(POLICIES), help="timing policies (default: all of them)"
     )
     parser.add_argument("--jobs", type=int, default=2, help="worker processes (2)")
+    parser.add_argument("--no-races", action="store_true", help="run without the race detector")
     parser.add_argument("--list", action="store_true", help="name the cases and run none")
     return parser.parse_args(argv)
 
@@ -39,15 +40,15 @@ def every_case() -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _run(job: tuple[str, tuple[str, ...]]) -> Row:
-    name, policies = job
+def _run(job: tuple[str, tuple[str, ...], bool]) -> Row:
+    name, policies, races = job
     warnings.simplefilter("ignore")
     cases = {case.name: case for case in (*quack.cases(), *cutlass_examples.cases())}
-    return run_case(cases[name], policies)
+    return run_case(cases[name], policies, races=races)
 
 
-def _rows(cases: list[Case], policies: tuple[str, ...], jobs: int) -> Iterator[Row]:
-    todo = [(case.name, policies) for case in cases]
+def _rows(cases: list[Case], policies: tuple[str, ...], jobs: int, races: bool) -> Iterator[Row]:
+    todo = [(case.name, policies, races) for case in cases]
     context = multiprocessing.get_context("spawn")
     with context.Pool(min(jobs, len(todo)), maxtasksperchild=RECYCLE) as pool:
         yield from pool.imap_unordered(_run, todo)
@@ -86,7 +87,7 @@ def main(argv: list[str]) -> int:
         return 0
     started = time.monotonic()
     rows: dict[str, Row] = {}
-    for row in _rows(cases, policies, options.jobs):
+    for row in _rows(cases, policies, options.jobs, not options.no_races):
         rows[row.case] = row
         result = f"FAILED {row.message}" if row.message else "passed"
         print(f"{len(rows)}/{len(cases)} {row.case}: {result}", file=sys.stderr, flush=True)
@@ -99,7 +100,8 @@ def main(argv: list[str]) -> int:
     print(
         f"\n{len(cases) - len(failed)} of {len(cases)} cases passed, {runs} runs, {minutes:.1f} min"
     )
-    print(f"policies: {', '.join(policies)}")
+    listening = "without" if options.no_races else "with"
+    print(f"policies: {', '.join(policies)}; {listening} the race detector")
     return 1 if failed else 0
 
 

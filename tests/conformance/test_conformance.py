@@ -13,7 +13,11 @@ from conformance import cutlass_examples, quack
 from conformance.model import Case
 from conformance.runs import POLICIES, run_case, run_once, settings_of
 
-pytestmark = [pytest.mark.compile, pytest.mark.conformance]
+pytestmark = [
+    pytest.mark.compile,
+    pytest.mark.conformance,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 CASES = {case.name: case for case in (*quack.cases(), *cutlass_examples.cases())}
 FIXED = {  # the policies that each kernel of the fixed part runs under
     "quack_pingpong_one_cluster": ("lazy", "pct"),

@@ -53,8 +53,9 @@ def problems(plan: Plan) -> tuple[tuple[Triple, int], ...]:
     if not plan.persistent:
         return (
             ((unit_m, unit_n, tail), size),
+            ((unit_m, unit_n, step), size),
             ((2 * unit_m, unit_n, laps), 2 * size),
-            ((unit_m, 2 * unit_n, step), 2 * size),
+            ((unit_m, 2 * unit_n, (stages + 2) * step), 2 * size),
         )
     slots = plan.spec.pipeline.acc_stages
     return (
@@ -110,6 +111,6 @@ def battery(plan: Plan) -> Iterator[Run]:
             )
             if number < 2:
                 yield Run(shape, settings)
-            elif shape != pairs[-1][0] or (policy in ("random", "starve") and seed == 0):
+            elif shape != pairs[-1][0] or policy == "starve":
                 late.append(Run(shape, settings))
     yield from late

@@ -18,6 +18,7 @@ from gemmgen.check.codes import PROTOCOL
 from gemmgen.compile import CompileError, KernelUnderTest
 from gemmgen.compile.launch import Launch
 from gemmgen.emulate import EmulationError, Hang
+from gemmgen.emulate.race import RaceDetector, Rules
 from gemmgen.plan import Plan
 from gemmgen.render.engine import render
 from gemmgen.run.compare import judge
@@ -76,7 +77,10 @@ def of_plan(plan: Plan, subject: Rung) -> Outcome:
     try:
         source = render(plan, spec_path=f"specs/{subject.name}.toml")
     except GemmgenError as error:
-        return Outcome(Detector.RENDER, error.findings[0].code, error.findings[0].title)
+        finding = error.findings[0]
+        # R301 is a fault of the templates: it does not tell that the plan is wrong.
+        detector = Detector.BROKEN if finding.code == "R301" else Detector.RENDER
+        return Outcome(detector, finding.code, finding.title)
     if source == subject.source:
         return Outcome(
             Detector.NONE, message="no check sees it, and the kernel is printed as before"
@@ -171,7 +175,8 @@ def one_run(
             return None
         return Outcome(Detector.RESULT, message=f"refuses a problem that it is for: {error}")
     try:
-        EmulateRunner(kernel, plan, run.settings).run(problem, out)  # type: ignore[arg-type]
+        listeners = (RaceDetector(Rules(once=frozenset({"d"}))),)
+        EmulateRunner(kernel, plan, run.settings, listeners).run(problem, out)  # type: ignore[arg-type]
     except EmulationError as error:
         message = "\n".join(str(error).splitlines()[:LINES])
         if error.code in UNREADABLE:

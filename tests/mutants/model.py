@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gemmgen.plan import Plan, describe
+from gemmgen.plan import Plan
 
 if TYPE_CHECKING:
     from mutants.subjects import Rung
@@ -104,7 +104,7 @@ class Mutant:
     def digest(self) -> str:
         """SHA-256 of what is mutated."""
         content = self.content
-        text = content if isinstance(content, str) else f"{content!r}\n{describe(content)}"
+        text = content if isinstance(content, str) else repr(content)
         return hashlib.sha256(f"{self.kind.layer}\n{text}".encode()).hexdigest()
 
 

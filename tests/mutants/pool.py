@@ -102,11 +102,14 @@ def _next(workers: list[Worker]) -> tuple[Worker, tuple[Mutant, Outcome]]:
             try:
                 outcome = worker.pipe.recv()
             except (EOFError, OSError):
+                worker.process.kill()
+                worker.process.join()
                 outcome = Outcome(Detector.BROKEN, "died", "the worker process died")
             return worker, _taken(worker, outcome)
         for worker in busy.values():
             if time.monotonic() - worker.since > SECONDS:
                 worker.process.kill()
+                worker.process.join()
                 outcome = Outcome(Detector.BROKEN, "overran", f"no outcome in {SECONDS:.0f} s")
                 return worker, _taken(worker, outcome)
 

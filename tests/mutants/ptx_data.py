@@ -306,11 +306,6 @@ TENSOR: tuple[Kind, ...] = (
         constant(r"st\.global.*\+(496)\]", lambda n: n + 16, 1),
     ),
     kind(
-        "convert_towards_zero",
-        "the result is rounded towards zero",
-        sub(r"cvt\.rn\.f16x2\.f32", "cvt.rz.f16x2.f32", 1),
-    ),
-    kind(
         "convert_swapped",
         "neighbouring columns change places",
         sub(r"(cvt\.rn\.f16x2\.f32 \t%r\d+), (%r\d+), (%r\d+);", r"\1, \3, \2;", 1),

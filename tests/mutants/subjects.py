@@ -60,8 +60,12 @@ def _is_ladder(name: str) -> bool:
 
 
 @lru_cache(maxsize=64)
+def _plan(name: str) -> Plan:
+    return make_plan(load_spec(ROOT / "specs" / f"{name}.toml"))
+
+
+@lru_cache(maxsize=64)
 def rung(name: str, compiler: Callable[[str, str], str] | None = None) -> Rung:
     """The rung called `name`."""
-    plan = make_plan(load_spec(ROOT / "specs" / f"{name}.toml"))
     source = (GENERATED / f"{name}.py").read_text("utf-8")
-    return Rung(name, plan, source, compiler)
+    return Rung(name, _plan(name), source, compiler)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mutants.edit import both, drop, insert, move, sub, sub_all, then, where
 from mutants.model import Kind
-from mutants.text_setup import NONE, in_cluster, is_pair, kind
+from mutants.text_setup import NONE, in_cluster, is_pair, is_persistent, kind
 
 LOADS = ("producer", "mainloop")
 LOOP = ("producer", "mma", "epilogue", "mainloop")
@@ -124,7 +124,10 @@ COPIES: tuple[Kind, ...] = (
         "rows of A are taken for columns of B",
         both(
             both(
-                sub(r"(tAgA\[None, )m_tile", r"\1n_tile", *LOADS),
+                where(
+                    lambda rung: not is_persistent(rung),
+                    sub(r"(tAgA\[None, )m_tile", r"\1n_tile", *LOADS),
+                ),
                 sub(r"(tBgB\[None, )n_tile", r"\1m_tile", *LOADS),
             ),
             sub(r"(\s+)m_tile, n_tile(, _)? =", r"\1n_tile, m_tile\2 =", "setup"),

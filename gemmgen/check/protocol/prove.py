@@ -26,6 +26,7 @@ def prove(run: Run) -> Iterator[Fault]:
     yield from _stages(run)
     yield from _accumulators(run)
     yield from _unread(run)
+    yield from _unread_registers(run)
     yield from _lifetimes(run)
     yield from _tensor_memory(run)
     if not run.stuck:
@@ -138,6 +139,20 @@ def _unread(run: Run) -> Iterator[Fault]:
                 )
 
 
+def _unread_registers(run: Run) -> Iterator[Fault]:
+    """Each accumulator in registers is read by the thread that has it."""
+    if run.stuck or run.program.readers:
+        return
+    read = {(drain.rank, drain.step.acc_slot, drain.step.tile) for drain in run.drains}
+    for multiply in run.multiplies:
+        step = multiply.step
+        for rank in step.ranks:
+            if (rank, step.acc_slot, step.item[0]) not in read:
+                tag = ("acc", rank, step.acc_slot)
+                title = f"CTA {rank} does not read an accumulator"
+                yield Fault("P278", title, multiply.completed, None, tag, "", "no read of it")
+
+
 def _accumulators(run: Run) -> Iterator[Fault]:
     """Every read sees a whole tile, and no tile is begun over one that is still read."""
     for drain in run.drains:
@@ -175,7 +190,7 @@ def _lifetimes(run: Run) -> Iterator[Fault]:
             yield Fault("P279", title, event, None, tag, "", why)
     for waited in run.waited:
         init = run.inits.get(waited.key[1])
-        if init is not None and not _after(run, waited.event, init):
+        if init is not None and not waited.start >> init & 1:
             title = f"`{waited.key[0]}` may be waited for before it is initialised"
             yield Fault("P279", title, waited.event, init, waited.key, "", "no barrier between")
 

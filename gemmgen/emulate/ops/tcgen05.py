@@ -130,6 +130,16 @@ def _issue(d: Decoder, g: Group, lane: int, issued: Mma) -> None:
 
 
 def _touches(issued: Mma) -> list[Touch]:
+    """Return what an MMA touches; rings make the same ones come again and again."""
+    known: dict[object, list[Touch]] = issued.ctas[0].ext.setdefault("mma_touches", {})
+    key = (issued.a, issued.b, issued.d, issued.shape)
+    found = known.get(key)
+    if found is None:
+        found = known[key] = _find_touches(issued)
+    return found
+
+
+def _find_touches(issued: Mma) -> list[Touch]:
     shape, group = issued.shape, issued.group
     found = []
     for cta in issued.ctas:
@@ -140,10 +150,10 @@ def _touches(issued: Mma) -> list[Touch]:
         else:
             at = decode_tcgen05(issued.a)
             a, _, _ = operand_at(cta, at, "A", shape.m // group, shape.a_mn_major, shape.a)
-            found.append(Touch("shared", cta, False, a))
+            found.append(Touch("shared", cta, False, a.ravel()))
         at = decode_tcgen05(issued.b)
         b, _, _ = operand_at(cta, at, "B", shape.n // group, shape.b_mn_major, shape.b)
-        found.append(Touch("shared", cta, False, b))
+        found.append(Touch("shared", cta, False, b.ravel()))
     return found
 
 

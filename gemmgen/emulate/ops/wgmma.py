@@ -195,10 +195,10 @@ def _submit(d: Decoder, g: Group, form: Form, entry: Issued) -> None:
 
 def _touches(cta: Cta, form: Form, bits: tuple[int, ...]) -> list[Touch]:
     b, _, _ = operand_at(cta, decode_wgmma(bits[-1]), "B", form.n, form.b_mn_major, form.b)
-    found = [Touch("shared", cta, False, b)]
+    found = [Touch("shared", cta, False, b.ravel())]
     if not form.a_in_registers:
         a, _, _ = operand_at(cta, decode_wgmma(bits[0]), "A", ROWS, form.a_mn_major, form.a)
-        found.append(Touch("shared", cta, False, a))
+        found.append(Touch("shared", cta, False, a.ravel()))
     return found
 
 
@@ -250,6 +250,8 @@ def commit_group(d: Decoder) -> Handler:
 
     def run(g: Group) -> None:
         state = warp_state(g.warp)
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "wgmma_commit", None)
         state.committed.append(state.open)
         state.open = []
         state.fenced = False

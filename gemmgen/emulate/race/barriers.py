@@ -27,14 +27,15 @@ def _whole() -> Offsets:
 
 @dataclass(eq=False, slots=True)
 class BarrierState:
-    """``shared`` is known to waiters in every CTA of the cluster, ``own`` to those of one CTA, by
-    rank; ``passed`` is what both were when the last phase completed.
+    """``clock`` is what all signals so far have passed on, ``passed`` what it was when the last
+    phase completed. ``seen`` are the threads and warps that are known to know of the init. Only
+    threads of its own CTA wait on a barrier (PTX ISA "mbarrier.test_wait").
     """
 
     init: Access
-    shared: Clock | None = None
-    own: dict[int, Clock] = field(default_factory=dict)
-    passed: tuple[Clock | None, dict[int, Clock]] = (None, {})
+    clock: Clock | None = None
+    passed: Clock | None = None
+    seen: set[tuple[int, int]] = field(default_factory=set)
 
 
 def initialised(group: Group, instr: Instr, barrier: MBarrier) -> None:
@@ -54,25 +55,20 @@ def arrived(group: Group, instr: Instr, barrier: MBarrier, rules: Rules) -> None
     """An arrival is about to count. Raises E266, E267."""
     check_visible(group, instr, barrier)
     mods = instr.opcode.split(".")
-    foreign = barrier.cta is not group.cta
-    wide = "cluster" in mods or (not rules.strict and foreign)
-    if foreign:
+    wide = True
+    if barrier.cta is not group.cta:
         access = by_threads("mbarrier.arrive", group, instr)
         reached(barrier.cta, access)
-        if rules.strict and not wide:
+        wide = "cluster" in mods or not rules.strict
+        if not wide:
             detail = f"{barrier.label} is in another CTA, and the arrival has .cta scope"
             missing = ".cluster scope on the arrival"
             raise fault("E267", detail, barrier.mark.init, access, missing)
     clock = warp_clock(group.warp).release(group.mask)
-    state: BarrierState = barrier.mark
-    thin = clock.relaxed(cluster_state(group.cta.cluster).lanes)
     if "relaxed" in mods:
-        state.shared = thin.join(state.shared)
-    elif wide:
-        state.shared = clock.join(state.shared)
-    else:
-        state.shared = thin.join(state.shared)
-        state.own[group.cta.rank] = clock.join(state.own.get(group.cta.rank))
+        clock = clock.relaxed(cluster_state(group.cta.cluster).lanes)
+    state: BarrierState = barrier.mark
+    state.clock = clock.join(state.clock)
 
 
 def signalled(barrier: MBarrier) -> None:
@@ -80,40 +76,40 @@ def signalled(barrier: MBarrier) -> None:
     operation = barrier.machine.running
     if operation is not None:
         state: BarrierState = barrier.mark
-        state.shared = operation.mark.done().join(state.shared)
+        state.clock = operation.mark.done().join(state.clock)
 
 
 def flipped(barrier: MBarrier) -> None:
     """A phase completes."""
     state: BarrierState = barrier.mark
-    state.passed = (state.shared, dict(state.own))
+    state.passed = state.clock
 
 
 def passed(group: Group, instr: Instr, barrier: MBarrier, rules: Rules) -> None:
     """A wait has found its phase complete."""
     check_visible(group, instr, barrier)
-    state: BarrierState = barrier.mark
-    shared, own = state.passed
-    warp = warp_clock(group.warp)
-    if shared is None:
+    clock = barrier.mark.passed
+    if clock is None:
         return  # no phase has completed: the wait passed on the parity of a fresh barrier
     if ".relaxed" in instr.opcode:
-        warp.acquire(group.mask, shared.relaxed(cluster_state(group.cta.cluster).lanes))
-        return
-    warp.acquire(group.mask, shared)
-    warp.acquire(group.mask, own.get(group.cta.rank))
+        clock = clock.relaxed(cluster_state(group.cta.cluster).lanes)
+    warp_clock(group.warp).acquire(group.mask, clock)
 
 
 def check_visible(group: Group, instr: Instr, barrier: MBarrier) -> None:
     """Raise E266 when a thread does not know of the init of a barrier that it uses."""
     state: BarrierState = barrier.mark
     warp = warp_clock(group.warp)
+    key = (warp.base, group.mask)
+    if key in state.seen:
+        return
     user = Access(
         ".".join(instr.opcode.split(".")[:2]), True, instr, group.cta, group.warp.index,
         group.mask, warp.base, warp.tick,
     )  # fmt: skip
     now = actor_of(user, warp, group.mask)
     if _known(state.init, now, HAPPENED) or _known(state.init, now, INIT):
+        state.seen.add(key)
         return
     missing = (
         "bar.sync, or another barrier, between the init and this"
@@ -128,12 +124,15 @@ def _known(init: Access, now: Actor, row: int) -> bool:
     return ordered(init, now, _whole, 1, row)
 
 
-def check_async(barrier: MBarrier, access: Access, clock: Clock) -> None:
+def check_async(barrier: MBarrier, now: Actor) -> None:
     """Raise E266 when asynchronous work may not see the init of the barrier that it signals."""
     state: BarrierState = barrier.mark
-    now = Actor(access, [(access.mask, clock)])
+    key = (now.access.base, -now.access.mask)
+    if key in state.seen:
+        return
     if _known(state.init, now, INIT) or _known(state.init, now, PROXY_SHARED):
+        state.seen.add(key)
         return
     missing = "fence.mbarrier_init after the init, and a barrier from there to the issuing thread"
     detail = f"{barrier.label} is signalled by asynchronous work, which may not see its init"
-    raise fault("E266", detail, state.init, access, missing)
+    raise fault("E266", detail, state.init, now.access, missing)

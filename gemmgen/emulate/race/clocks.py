@@ -107,24 +107,36 @@ class Clock:
         return Clock(self.cluster, near)
 
     def with_done(self, slots: list[tuple[int, int]]) -> Clock:
-        """The same, and the epochs of these slots are over."""
-        near = self.near.copy()
-        near = grown(near, max(column for column, _ in slots) + 1)
+        """The same, and the epochs of these slots, the newest of each, are over."""
+        near = grown(self.near.copy(), max(column for column, _ in slots) + 1)
         for column, epoch in slots:
-            near[:AFTER, column] = np.maximum(near[:AFTER, column], epoch)
+            near[:AFTER, column] = epoch
         return Clock(self.cluster, near, self.far)
 
 
 @dataclass(eq=False, slots=True)
 class Part:
-    """Lanes of a warp that know the same; of each other's present they know nothing."""
+    """Lanes of a warp that know the same; of each other's present they know nothing.
+
+    ``own`` is, for each row, the tick up to which a lane knows its own past, apart from what is in
+    ``near``; the first two rows always reach the present.
+    """
 
     mask: int
     near: Ticks
     far: Far = field(default_factory=dict)
+    own: Ticks = field(default_factory=lambda: np.zeros(ROWS, dtype=np.int32))
+
+    def split(self, mask: int) -> Part:
+        """Take the lanes of `mask` out into a part of their own."""
+        self.mask &= ~mask
+        return Part(mask, self.near.copy(), dict(self.far), self.own.copy())
 
     def take(self, clock: Clock, cluster: int) -> None:
         """Learn what a clock knows."""
+        if clock.far is None and clock.cluster == cluster:
+            self.near = absorbed(self.near, clock.near)
+            return
         for index, ticks in clock.all():
             if index == cluster:
                 self.near = absorbed(self.near, ticks)
@@ -167,8 +179,7 @@ class WarpClock:
             if not inside:
                 continue
             if inside != part.mask:
-                part.mask &= ~inside
-                part = Part(inside, part.near.copy(), dict(part.far))
+                part = part.split(inside)
                 self.parts.append(part)
             found.append(part)
         return found
@@ -189,25 +200,23 @@ class WarpClock:
             near = absorbed(near, part.near)
             for index, ticks in part.far.items():
                 far[index] = joined(far[index], ticks) if index in far else ticks
-        own = near[:, self.base : self.base + WARP]
-        np.minimum(own[PROXY_SHARED:], np.maximum(own[EXECUTED], flags_of(mask) * self.tick),
-                   out=own[PROXY_SHARED:])  # fmt: skip
-        self._set(near, mask, (HAPPENED, EXECUTED))
+        for lanes, part in views:
+            part.own[: EXECUTED + 1] = self.tick
+            self._set(near, lanes, part.own)
         self.tick += 1
         clock = Clock(self.cluster, near, far or None)
         self._held = (mask, clock)
         return clock
 
-    def _set(self, near: Ticks, mask: int, rows: tuple[int, ...]) -> None:
+    def _set(self, near: Ticks, mask: int, own: Ticks) -> None:
+        """Enter what each lane of `mask` knows of itself."""
         if mask & (mask - 1):
-            own = near[:, self.base : self.base + WARP]
-            flags = flags_of(mask)
-            for row in rows:
-                own[row][flags] = self.tick
+            columns = near[:, self.base : self.base + WARP]
+            wide = own[:, None] * flags_of(mask)
+            np.maximum(columns, wide, out=columns)
         else:
-            column = self.base + mask.bit_length() - 1
-            for row in rows:
-                near[row, column] = self.tick
+            column = near[:, self.base + mask.bit_length() - 1]
+            np.maximum(column, own, out=column)
 
     def acquire(self, mask: int, clock: Clock | None) -> None:
         """The lanes of `mask` learn what a clock knows."""
@@ -220,9 +229,10 @@ class WarpClock:
     def agree(self, mask: int, clock: Clock) -> None:
         """The lanes of `mask` learn a clock that each of them has released into."""
         self.acquire(mask, clock)
-        parts = self.parts_of(mask)
-        for part in parts[1:]:
-            parts[0].mask |= part.mask
+        first, *rest = self.parts_of(mask)
+        for part in rest:
+            first.mask |= part.mask
+            np.minimum(first.own, part.own, out=first.own)
             self.parts.remove(part)
 
     def sync(self, mask: int) -> None:
@@ -237,16 +247,15 @@ class WarpClock:
         for part in self.parts_of(mask):
             part.near = grown(part.near, max(column for column, _ in slots) + 1)
             for column, epoch in slots:
-                rows = part.near[:AFTER, column]
-                np.maximum(rows, epoch, out=rows)
+                if part.near[HAPPENED, column] < epoch:
+                    part.near[:AFTER, column] = epoch
 
     def fence(self, mask: int, row: int, source: int = HAPPENED) -> None:
         """What the lanes of `mask` know by `source` they know by `row` as well."""
         self._held = None
         for part in self.parts_of(mask):
             np.maximum(part.near[row], part.near[source], out=part.near[row])
-            if source == HAPPENED:
-                self._set(part.near, part.mask, (row,))
+            part.own[row] = self.tick if source == HAPPENED else part.own[source]
             for index, ticks in part.far.items():
                 part.far[index] = ticks.copy()
                 np.maximum(ticks[row], ticks[source], out=part.far[index][row])

@@ -14,8 +14,8 @@ from gemmgen.emulate.race.clocks import (
     INIT,
     PROXY_GLOBAL,
     PROXY_SHARED,
-    Clock,
 )
+from gemmgen.emulate.race.issue import wgmma_key
 from gemmgen.emulate.race.rules import Rules
 from gemmgen.emulate.race.semaphores import plain_fence
 from gemmgen.emulate.race.state import bulk_slots, cluster_state, cta_state, warp_clock
@@ -112,7 +112,11 @@ def _tmem_wait(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
 
 def _wgmma(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
     clock = warp_clock(group.warp).release(group.mask)
-    target.mark = clock.join(target.mark) if isinstance(target.mark, Clock) else clock
+    target.mark = (*(target.mark or ()), clock)
+
+
+def _wgmma_commit(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
+    cluster_state(group.cta.cluster).row.pop(wgmma_key(group), None)
 
 
 def _wgmma_wait(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
@@ -135,5 +139,6 @@ HANDLERS: dict[str, Handler] = {
     "bulk_wait": _bulk_wait,
     "tmem_wait": _tmem_wait,
     "wgmma": _wgmma,
+    "wgmma_commit": _wgmma_commit,
     "wgmma_wait": _wgmma_wait,
 }

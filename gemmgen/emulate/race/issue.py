@@ -7,17 +7,17 @@ checked at its issue, so that a fault shows whenever the operation really takes 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import is_
 
 from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.race.access import Access, Actor
 from gemmgen.emulate.race.barriers import check_async
-from gemmgen.emulate.race.clocks import Clock, WarpClock
+from gemmgen.emulate.race.clocks import Clock
 from gemmgen.emulate.race.leaving import reached
 from gemmgen.emulate.race.rules import Rules
 from gemmgen.emulate.race.state import (
     QUARTERS,
-    ClusterState,
     cluster_state,
     cta_state,
     global_state,
@@ -43,11 +43,16 @@ NAMES = {
 class Issued:
     """What an operation knows, and the slots whose epochs end with it: with its reading of shared
     memory, and with its writing of global memory.
+
+    MMAs (or wgmmas) that are issued in a row, with nothing between that they could know or that
+    could know of them, share one; ``known`` tells by what it was made.
     """
 
     clock: Clock
     ends: list[Slot]
     written: list[Slot] = field(default_factory=list)
+    known: tuple[Clock, ...] = ()
+    actors: dict[tuple[bool, str], Actor] = field(default_factory=dict)
     _done: Clock | None = None
 
     def done(self) -> Clock:
@@ -56,92 +61,106 @@ class Issued:
             self._done = self.clock.with_done(self.ends)
         return self._done
 
+    def actor(self, operation: AsyncOp, group: Group, writes: bool, proxy: str) -> Actor:
+        """The operation as it reads or writes a kind of memory."""
+        found = self.actors.get((writes, proxy))
+        if found is None:
+            mask = group.mask if operation.lane < 0 else 1 << operation.lane
+            column, epoch = (self.written if proxy == "global" and writes else self.ends)[0]
+            access = Access(
+                NAMES[operation.kind],
+                writes,
+                operation.instr,
+                group.cta,
+                group.warp.index,
+                mask,
+                warp_clock(group.warp).base,
+                epoch,
+                column=column,
+                proxy="async" if proxy == "global" else proxy,
+                strong=operation.kind == "tma_reduce" and proxy == "global",
+            )
+            found = self.actors[writes, proxy] = Actor(access, [(mask, self.clock)])
+        found.access.instr = operation.instr
+        return found
+
 
 def issued(operation: AsyncOp, rules: Rules) -> None:
     """Check an operation at its issue. Raises E260, E261, E263, E264, E265, E266, E269."""
-    group, name = operation.group, NAMES.get(operation.kind)
-    if group is None or name is None:
+    group = operation.group
+    if group is None or operation.kind not in NAMES:
         return  # the writing step of a store, which was seen with its reading step
     warp = warp_clock(group.warp)
     mask = group.mask if operation.lane < 0 else 1 << operation.lane
-    clock = warp.release(mask)
-    if isinstance(operation.mark, Clock):
-        clock = operation.mark  # a wgmma: of all four warps
-    cluster = cluster_state(group.cta.cluster)
-    mark = operation.mark = _slots(operation, group, clock, cluster)
-    access = _access(operation, name, group, warp, mask, mark.ends[0])
+    known = operation.mark or (warp.release(mask),)  # a wgmma: by all four warps
+    mark = operation.mark = _mark(operation, group, known, rules.strict)
+    proxy = "generic" if operation.kind == "st_async" else "async"
     if operation.barriers is not None:
+        signal = mark.actor(operation, group, True, proxy)
         for barrier in operation.barriers():
-            check_async(barrier, access, clock)
-            reached(barrier.cta, access)
+            check_async(barrier, signal)
+            reached(barrier.cta, signal.access)
     if operation.touches is not None:
         for touch in operation.touches():
-            _touch(touch, access, clock, mark, rules)
+            kind = {"shared": proxy}.get(touch.space, touch.space)
+            _touch(touch, mark.actor(operation, group, touch.writes, kind), rules)
 
 
-def _slots(operation: AsyncOp, group: Group, clock: Clock, cluster: ClusterState) -> Issued:
+def _mark(operation: AsyncOp, group: Group, known: tuple[Clock, ...], strict: bool) -> Issued:
+    cluster = cluster_state(group.cta.cluster)
     thread = (warp_clock(group.warp).base, operation.lane)
     kind = operation.kind
-    if kind == "mma":
-        return Issued(clock, [cluster.in_order(("mma", thread))])
-    if kind == "wgmma":
-        key = ("wgmma", group.cta.rank, group.warp.index // 4)
-        return Issued(clock, [cluster.in_order(key)])
+    if kind in ("mma", "wgmma"):
+        key = (kind, *thread) if kind == "mma" else wgmma_key(group)
+        last = cluster.row.get(key)
+        if isinstance(last, Issued) and all(map(is_, last.known, known)):
+            return last
+        made = Issued(_together(known), [cluster.in_order(key)], known=known)
+        cluster.row[key] = made
+        return made
+    clock = known[0]
     if kind in ("tma_store", "tma_reduce"):  # bulk groups end in the order of their commits
         read, written = (cluster.in_order((step, thread)) for step in ("read", "written"))
         warp_clock(group.warp).bulk.setdefault(operation.lane, [])
         return Issued(clock, [read], [written])
-    ends = [cluster.free(thread, clock)]
-    if kind == "commit":
-        mmas = cluster.newest(("mma", thread))
-        ends += [mmas] if mmas is not None else []
-    return Issued(clock, ends)
+    if kind != "commit":
+        return Issued(clock, [cluster.free(thread, clock)])
+    # CUTLASS relies on commits that arrive in the order of issue
+    end = cluster.free(thread, clock) if strict else cluster.in_order(("commit", thread))
+    mmas = cluster.newest(("mma", *thread))
+    cluster.row.pop(("mma", *thread), None)
+    return Issued(clock, [end] if mmas is None else [end, mmas])
 
 
-def _access(
-    operation: AsyncOp, name: str, group: Group, warp: WarpClock, mask: int, slot: Slot
-) -> Access:
-    proxy = "generic" if operation.kind == "st_async" else "async"
-    return Access(
-        name, True, operation.instr, group.cta, group.warp.index, mask, warp.base, slot[1],
-        column=slot[0], proxy=proxy,
-    )  # fmt: skip
+def wgmma_key(group: Group) -> tuple[object, ...]:
+    """Names the queue of a warpgroup."""
+    return ("wgmma", group.cta.rank, group.warp.index // 4)
 
 
-def _touch(touch: Touch, whole: Access, clock: Clock, mark: Issued, rules: Rules) -> None:
-    access = _part(whole, touch)
+def _together(known: tuple[Clock, ...]) -> Clock:
+    clock = known[0]
+    for other in known[1:]:
+        clock = clock.join(other)
+    return clock
+
+
+def _touch(touch: Touch, now: Actor, rules: Rules) -> None:
     if touch.space == "global":
-        _touch_global(touch, access, clock, mark, rules)
+        assert not isinstance(touch.where, slice)
+        found = global_state(touch.cta.machine, rules).at(int(touch.where[0]), 1)
+        if found is not None:
+            found.shadow.touch_runs(now, touch.where - found.origin, touch.size)
         return
     state = cta_state(touch.cta)
-    reached(touch.cta, whole)
-    now = Actor(access, [(access.mask, clock)])
+    reached(touch.cta, now.access)
     if touch.space == "tmem":
         assert isinstance(touch.where, slice)
-        access.proxy = "tmem"
-        state.tensor.touch(now, (slice(0, QUARTERS), touch.where))
+        key = (id(state.tensor), touch.where.start, touch.where.stop)
+        if key not in now.touched:
+            now.touched.add(key)
+            state.tensor.touch(now, (slice(0, QUARTERS), touch.where))
     elif touch.size:
         assert not isinstance(touch.where, slice)
         state.shared.touch_runs(now, touch.where, touch.size)
     else:
-        where = touch.where if isinstance(touch.where, slice) else touch.where.ravel()
-        state.shared.touch(now, where)
-
-
-def _part(whole: Access, touch: Touch) -> Access:
-    return Access(
-        whole.kind, touch.writes, whole.instr, whole.cta, whole.warp, whole.mask, whole.base,
-        whole.epoch, column=whole.column, proxy=whole.proxy,
-    )  # fmt: skip
-
-
-def _touch_global(touch: Touch, access: Access, clock: Clock, mark: Issued, rules: Rules) -> None:
-    assert not isinstance(touch.where, slice)
-    found = global_state(touch.cta.machine, rules).at(int(touch.where[0]), 1)
-    if found is None:
-        return
-    if touch.writes and mark.written:
-        access.column, access.epoch = mark.written[0]
-    access.strong = access.kind == "tensor reduction"
-    now = Actor(access, [(access.mask, clock)])
-    found.shadow.touch_runs(now, touch.where - found.origin, touch.size)
+        state.shared.touch(now, touch.where)

@@ -116,6 +116,9 @@ class GlobalRules:
         return _told(f"byte {int(cells().min()) - self.origin} of `{self.name}`", old, now)
 
 
+ALLOC = "tcgen05.alloc"
+
+
 class TensorRules:
     """Judges accesses to the Tensor Memory of one CTA."""
 
@@ -128,6 +131,8 @@ class TensorRules:
         access = now.access
         if old.column < 0 and old.same_warp(access):
             return  # allocation and its kin are synchronous, and whole warps do them
+        if ALLOC in (old.kind, access.kind) and old.cta is not access.cta:
+            return  # the CTAs of a pair allocate together: the first to do it does it for both
         if not self.rules.strict and old.same_warp(access) and not access.asynchronous:
             return
         if not ordered(old, now, cells, unit):

@@ -18,6 +18,7 @@ from gemmgen.emulate.race.access import Access, Actor, Offsets, ordered
 
 CHUNK = 16
 _FINE = -1
+_WRITTEN = -2
 _MOST_READS = 64
 
 Cells = Callable[[], Offsets]
@@ -125,20 +126,34 @@ class Shadow:
         if found is not None:
             return found
         before, access = self.histories[number], now.access
+        if access is before.write or (before.reads and access is before.reads[-1]):
+            return number
         if before.write is not None:
             self._judge(before.write, now, cells, unit)
         if access.writes:
             for read in before.reads:
                 self._judge(read, now, cells, unit)
-            after = History(access)
-        else:
-            kept = tuple(r for r in before.reads if not _covered(r, now, cells, unit))
-            after = History(before.write, (*kept[-_MOST_READS:], access))
-        found = len(self.histories)
-        self.histories.append(after)
+            found = self._written(now)
+            if access.starts is None:
+                now.memo[key] = found
+            return found
+        kept = tuple(r for r in before.reads if not _covered(r, now, cells, unit))
+        found = self._new(History(before.write, (*kept[-_MOST_READS:], access)))
         if access.starts is None:
             now.memo[key] = found
         return found
+
+    def _written(self, now: Actor) -> int:
+        """The number of the history that begins with this write."""
+        key = (id(self), _WRITTEN)
+        found = now.memo.get(key)
+        if found is None:
+            found = now.memo[key] = self._new(History(now.access))
+        return found
+
+    def _new(self, history: History) -> int:
+        self.histories.append(history)
+        return len(self.histories) - 1
 
     def _judge(self, old: Access, now: Actor, cells: Cells, unit: int) -> None:
         if not (now.surely(old) and self.judge.simple(old, now.access)):

@@ -34,6 +34,8 @@ class ClusterState:
     epochs: list[int] = field(default_factory=list)
     named: dict[object, int] = field(default_factory=dict)
     used: defaultdict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
+    row: dict[object, object] = field(default_factory=dict)
+    """Name of a slot -> the MMAs in a row that are under way in it."""
     barrier: dict[int, Clock] = field(default_factory=dict)
     """Phase of barrier.cluster -> what its arrivals have passed on."""
 
@@ -80,6 +82,8 @@ class CtaState:
 
     shared: Shadow
     tensor: Shadow
+    allocated: Access | None = None
+    """Its last tcgen05.alloc."""
     named: dict[tuple[int, int], Clock] = field(default_factory=dict)
     """Number of a named barrier and generation -> what its arrivals have passed on."""
     reached: dict[int, Access] = field(default_factory=dict)

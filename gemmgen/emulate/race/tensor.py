@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.ptx import Instr
-from gemmgen.emulate.race.access import Access, Actor
+from gemmgen.emulate.race.access import Access, Actor, knows
+from gemmgen.emulate.race.clocks import EXECUTED, Clock
+from gemmgen.emulate.race.rules import fault
 from gemmgen.emulate.race.state import QUARTERS, cluster_state, cta_state, warp_clock
 
 _NAMES = {"read": "tcgen05.ld", "write": "tcgen05.st", "alloc": "tcgen05.alloc",
@@ -34,4 +36,17 @@ def tensor_access(group: Group, instr: Instr, address: int, size: int, kind: str
         quarter = address >> 21 & 3
         rows = slice(quarter, quarter + 1)
     clock = warp.release(group.mask)
+    if kind == "alloc":
+        cta_state(group.cta).allocated = access
+    elif kind == "free" and "cta_group::2" in instr.opcode:
+        _check_peer(access, group, clock)
     cta_state(group.cta).tensor.touch(Actor(access, [(group.mask, clock)]), (rows, where))
+
+
+def _check_peer(access: Access, group: Group, clock: Clock) -> None:
+    """Raise E264 when the peer may still be in the allocation of the pair (CUTLASS issue 3435)."""
+    peer = group.cta.cluster.ctas[group.cta.rank ^ 1]
+    old = cta_state(peer).allocated
+    if old is not None and not knows(clock.near, old, EXECUTED):
+        detail = f"{group.cta.where()} frees what its peer may still be allocating with it"
+        raise fault("E264", detail, old, access, "a cluster barrier after the allocations")

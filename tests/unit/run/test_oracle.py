@@ -1,4 +1,4 @@
-"""Inputs and bounds: exact problems are exact, and the random bound holds for honest arithmetic only."""
+"""Inputs and bounds: exact problems are exact; the random bound holds for honest sums only."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from gemmgen.plan.steps import (
     Mma,
     Program,
     Read,
+    Retire,
     Step,
     Sync,
     Thread,
@@ -98,7 +99,7 @@ def _with_thread(program: Program, index: int, steps: tuple[Step, ...]) -> Progr
 def program_mutants(program: Program) -> Iterator[tuple[str, Program]]:
     """Programs with a step of one thread dropped, or a release moved before the reads."""
     for index, thread in enumerate(program.threads):
-        for drop in (Wait, Arm, Load, Commit, Arrive, Read):
+        for drop in (Wait, Arm, Load, Commit, Arrive, Read, Retire):
             for nth in (-1, 0, 1, 2):
                 mutant = _without(program, drop, index, nth)
                 if mutant is not None:

@@ -15,6 +15,9 @@ from gemmgen.plan.program import make_program
 from gemmgen.plan.steps import Load, Program, Thread, Wait
 
 ALL = sorted(path.stem for path in SPECS.glob("v*.toml"))
+HOPPER = sorted(f"hopper/{path.stem}" for path in SPECS.glob("hopper/*.toml"))
+MUTATED = [*ALL, *(f"hopper/{name}" for name in ("h1_kloop", "h3_pipeline", "h5_warp_specialized"))]
+SLOW = [f"hopper/{name}" for name in ("h6_two_consumers", "h7_multicast", "h10_pingpong")]
 
 # Mutants that are the same kernel, and why.
 EQUIVALENT = {
@@ -24,6 +27,8 @@ EQUIVALENT = {
     r"v[3-7]_\w+ acc_full: flips \w+": "acc_full is used once, so no wait comes after a flip",
     r"v[3-8]_\w+ CTA \d producer: Wait [012] dropped": "the first lap of a pre-armed ring passes",
     r"v8_\w+ CTA 0 mma: Wait 0 dropped": "the first wait for a pre-armed slot passes",
+    r"hopper/h5_\w+ CTA \d producer: Wait [012] dropped": "the first lap of a pre-armed ring"
+    " passes",
 }
 
 
@@ -36,7 +41,7 @@ def is_equivalent(name: str, what: str) -> bool:
     return any(re.fullmatch(pattern, f"{name} {what}") for pattern in EQUIVALENT)
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [*ALL, *HOPPER])
 def test_every_spec_is_proved(name: str) -> None:
     assert list(check_protocol(vary(name))) == []
 
@@ -50,15 +55,37 @@ def survivors(name: str) -> tuple[str, ...]:
     return (*plans, *(what for what, p in program_mutants(program) if not is_caught(p)))
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", MUTATED)
 def test_every_mutant_is_caught_or_the_same_kernel(name: str) -> None:
     assert {what for what in survivors(name) if not is_equivalent(name, what)} == set()
 
 
 def test_every_equivalence_is_of_a_mutant_that_survives() -> None:
-    all_survivors = [f"{name} {what}" for name in ALL for what in survivors(name)]
+    all_survivors = [f"{name} {what}" for name in MUTATED for what in survivors(name)]
     for pattern in EQUIVALENT:
         assert any(re.fullmatch(pattern, survivor) for survivor in all_survivors), pattern
+
+
+SLOW_EQUIVALENT = {
+    **EQUIVALENT,
+    r"hopper/\w+ CTA \d producer: Wait [012] dropped": "the first lap of a pre-armed ring passes",
+    r"hopper/h10_\w+ CTA \d mma warp [4567]: Wait 0 dropped": "the first turn is consumer 0's",
+    r"hopper/h10_\w+ mma_turn: flips on_wrap": "each consumer has a ring of one slot",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SLOW)
+def test_every_mutant_of_a_cluster_of_consumers_is_caught_or_the_same_kernel(name: str) -> None:
+    found = [f"{name} {what}" for what in survivors(name)]
+    assert [s for s in found if not any(re.fullmatch(p, s) for p in SLOW_EQUIVALENT)] == []
+
+
+def test_pingpong_without_turns_may_take_an_old_phase_for_its_own() -> None:
+    codes = {
+        f.code for f in check_protocol(vary("hopper/h10_pingpong", {"barriers.mma_turn": None}))
+    }
+    assert codes == {"P273"}
 
 
 CONSUMERS = {

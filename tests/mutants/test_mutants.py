@@ -1,0 +1,63 @@
+"""A tenth of the mutants, and what the catalogue promises. All of them: ``make mutants``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import pytest
+
+from mutants.catalogue import KINDS
+from mutants.detect import detect, of_runs, original, subject_of
+from mutants.equivalent import arguments
+from mutants.model import Detector, Layer, Mutant
+from mutants.sample import sample
+from mutants.subjects import rung, rung_names
+from mutants.table import judge_rows, listing
+
+PARTS = [
+    *((Layer.PLAN, 0, 1),),
+    *((layer, i, 6) for layer in (Layer.TEXT, Layer.PTX) for i in range(6)),
+]
+
+
+@lru_cache
+def _sample(layer: Layer) -> tuple[Mutant, ...]:
+    subject = subject_of if layer is Layer.PTX else rung
+    return tuple(sample(layer, subject))
+
+
+def test_every_kind_has_its_own_name_and_says_what_goes_wrong() -> None:
+    assert len({kind.name for kind in KINDS}) == len(KINDS) >= 60
+    assert all(kind.why for kind in KINDS)
+    assert {kind.layer for kind in KINDS} == set(Layer)
+
+
+def test_every_argument_is_about_a_kind_and_gives_a_reason() -> None:
+    names = {kind.name for kind in KINDS}
+    for entry in arguments():
+        assert entry.kind in names
+        assert len(entry.reason) > 40, entry.kind
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize("name", ["v1_kloop", "v3_warp_specialized"])
+def test_detectors_find_nothing_in_a_committed_kernel(name: str) -> None:
+    kernel = original(name)
+    outcome = of_runs(kernel, kernel.module.check_problem, subject_of(name).plan)
+    assert outcome.detector is Detector.NONE, outcome
+
+
+@pytest.mark.compile
+@pytest.mark.parametrize(("layer", "part", "parts"), PARTS)
+def test_a_tenth_of_the_mutants_is_found(layer: Layer, part: int, parts: int) -> None:
+    mutants = _sample(layer)[part::parts]
+    assert mutants
+    rows = [(mutant, detect(mutant, subject_of(mutant.rung))) for mutant in mutants]
+    judged = judge_rows(rows, arguments())
+    wrong = [*listing("survivors", judged.survivors), *listing("broken", judged.broken)]
+    assert judged.passed, "\n".join(wrong)
+
+
+def test_every_rung_of_the_ladder_is_mutated() -> None:
+    assert len(rung_names()) >= 9
+    assert {mutant.rung for mutant in _sample(Layer.PLAN)} == set(rung_names())
