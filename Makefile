@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TABLES := --into README.md --into docs/ladders.md
 
 .PHONY: help demo test lint fmt render tables conformance fuzz bench-emulator clean
 
@@ -43,11 +44,11 @@ fmt: $(READY)
 
 render: $(READY)
 	$(BIN)/gemmgen render --all
-	$(BIN)/gemmgen ladder --into README.md
+	$(BIN)/gemmgen ladder $(TABLES)
 
 tables: $(READY)
-	$(BIN)/gemmgen test generated --json docs/results/emulator.json
-	$(BIN)/gemmgen ladder --into README.md
+	$(BIN)/gemmgen test generated --json docs/records/emulator.json
+	$(BIN)/gemmgen ladder $(TABLES)
 
 conformance: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m conformance

@@ -16,13 +16,17 @@ from gemmgen.report.load import load_records
 from gemmgen.run.ladder import Step, climb, ladder_names
 from gemmgen.spec.model import Published
 
-RECORDS = Path("docs/results/emulator.json")
+RECORDS = Path("docs/records/emulator.json")
 
 
 @click.command("ladder")
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option(
-    "--into", type=click.Path(path_type=Path), help="Bring the tables of this file up to date."
+    "--into",
+    "documents",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Bring the tables of this file up to date; repeatable.",
 )
 @click.option(
     "--check", is_flag=True, help="With --into: write nothing; fail when a table is stale."
@@ -32,31 +36,38 @@ RECORDS = Path("docs/results/emulator.json")
     type=click.Path(path_type=Path),
     help=f"Records of `gemmgen test --json`; by default {RECORDS} of the project.",
 )
-def command(names: tuple[str, ...], into: Path | None, check: bool, records: Path | None) -> None:
+def command(
+    names: tuple[str, ...], documents: tuple[Path, ...], check: bool, records: Path | None
+) -> None:
     """Print the table of a ladder as Markdown.
 
-    Without a name, of every ladder.
-    In a document a table stands between `<!-- ladder NAME -->` and `<!-- end ladder -->`.
+    Without a name, of every ladder. In a document a table stands between
+    `<!-- ladder NAME -->` and `<!-- end ladder -->`.
     """
-    if check and into is None:
+    if check and not documents:
         raise click.UsageError("--check needs --into")
-    if names and into is not None:
+    if names and documents:
         raise click.UsageError("--into takes the names from the document")
     root = root_folder()
     known = _records(root, records)
-    if into is None:
+    if not documents:
         wanted = list(names) or ladder_names(root)
         click.echo("\n".join(_tables(wanted, root, root, known).values()), nl=False)
         return
-    before = into.read_text(encoding="utf-8")
-    tables = _tables(tables_in(before, str(into)), root, into.resolve().parent, known)
-    after = replace_tables(before, tables)
-    if after != before and not check:
-        write_atomic(into, after)
-    state = "current" if after == before else ("STALE" if check else "written")
-    click.echo(f"{state:8} {into}")
-    if state == "STALE":
+    states = [_bring(document, root, known, write=not check) for document in documents]
+    if "STALE" in states:
         sys.exit(1)
+
+
+def _bring(document: Path, root: Path, records: list[TestRecord], *, write: bool) -> str:
+    before = document.read_text(encoding="utf-8")
+    names = tables_in(before, str(document))
+    after = replace_tables(before, _tables(names, root, document.resolve().parent, records))
+    if after != before and write:
+        write_atomic(document, after)
+    state = "current" if after == before else ("written" if write else "STALE")
+    click.echo(f"{state:8} {document}")
+    return state
 
 
 def _tables(

@@ -39,8 +39,8 @@ load_op m_step m_tile m_tiles main mask max_active_clusters n_step n_tile n_tile
 phase rank read_op row row_stride scope self shapes size slot slot_phase smem source stage start
 storage stream swizzle sys tcgen05 thread_idx tile tiled_mma tiles tma_a tma_b tmem tmem_load
 tmem_read tmem_slot torch us warp warp_idx
-a_sharers a_stride b_sharers b_stride acc_phase consumer copy_ab copy_atom copy_threads cta ctas d_rows d_smem d_tile
-done_phase first free inside my_copy d_part rows store_op tile_at tma_d
+a_sharers a_stride b_sharers b_stride acc_phase consumer copy_ab copy_atom copy_threads cta ctas
+d_rows d_smem d_tile done_phase first free inside my_copy d_part rows store_op tile_at tma_d
 ahead alone columns d_lane d_row from_smem k_end k_major last m_block m_store mma_op n_block
 n_store own_layout part pending share_op shared stmatrix turn_phase warpgroup
 """
