@@ -238,12 +238,12 @@ def gemm_kernel(
                     # The next read runs under this conversion.
                     cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
                 rD[None, chunk].store(rAcc[chunk % 2].load().to(cutlass.Float16))
-            # All epilogue warps have read the slot: release it before anything is stored.
+            # All epilogue warps have read the slot: release it before any store.
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS)
             if warp_idx == 0:
                 with cute.arch.elect_one():
-                    # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
+                    # On rank 0, the leader: another CTA for its peer: cluster scope.
                     cute.arch.mbarrier_arrive(acc_empty + slot, 0, scope=nvvm.MemScopeKind.CLUSTER)
             for chunk in cutlass.range_constexpr(EPI_CHUNKS):
                 cute.autovec_copy(rD[None, chunk], gD[None, n_tile * EPI_CHUNKS + chunk])

@@ -84,7 +84,7 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
         "lanes": "Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile:"
         " thread t has row t.",
         "first_warp": f"warp_idx == {first}",
-        "release": "anything" if plan.epilogue.held else "its last chunk",
+        "release": "any store" if plan.epilogue.held else "the last store",
         "sync": "cute.arch.sync_threads()",
     }
     if plan.output is not None:

@@ -160,7 +160,7 @@ def gemm_kernel(
                 if is_leader:  # it counts the bytes of both CTAs
                     with cute.arch.elect_one():
                         cute.arch.mbarrier_arrive_and_expect_tx(full, AB_BYTES)
-                # A two-CTA load signals the leader of each pair that it writes to, at the address of `full`.
+                # A two-CTA load signals the leader of each pair that it writes to, at `full`.
                 cute.copy(
                     tma_a,
                     tAgA[None, m_tile, k_tile],
@@ -267,12 +267,12 @@ def gemm_kernel(
                     # The next read runs under this conversion.
                     cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
                 rD[None, chunk].store(rAcc[chunk % 2].load().to(cutlass.Float16))
-            # All epilogue warps have read the slot: release it before anything is stored.
+            # All epilogue warps have read the slot: release it before any store.
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS)
             if warp_idx == 0:
                 with cute.arch.elect_one():
-                    # On rank leader_rank, the leader: another CTA for its peer, so the scope is the cluster.
+                    # On rank leader_rank, the leader: another CTA for its peer: cluster scope.
                     cute.arch.mbarrier_arrive(
                         acc_empty + slot, leader_rank, scope=nvvm.MemScopeKind.CLUSTER
                     )

@@ -252,12 +252,12 @@ def gemm_kernel(
                     # The next read runs under this conversion.
                     cute.copy(tmem_load, tAcc[None, None, None, chunk + 1], rAcc[(chunk + 1) % 2])
                 if cutlass.const_expr(chunk + 1 == EPI_CHUNKS):
-                    # All epilogue warps have read the slot: release it before its last chunk is stored.
+                    # All epilogue warps have read the slot: release it before the last store.
                     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
                     cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
                     if warp_idx % 4 == 0:
                         with cute.arch.elect_one():
-                            # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
+                            # On rank 0, the leader: another CTA for its peer: cluster scope.
                             cute.arch.mbarrier_arrive(
                                 acc_empty + slot, 0, scope=nvvm.MemScopeKind.CLUSTER
                             )

@@ -235,12 +235,12 @@ def gemm_kernel(
                 cute.copy(tmem_load, tAcc[None, None, None, chunk], rAcc)
                 cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
                 rD[None, chunk].store(rAcc.load().to(cutlass.Float16))
-            # All epilogue warps have read the slot: release it before anything is stored.
+            # All epilogue warps have read the slot: release it before any store.
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER + consumer, number_of_threads=WARPGROUP)
             if warp_idx % 4 == 0:
                 with cute.arch.elect_one():
-                    # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
+                    # On rank 0, the leader: another CTA for its peer: cluster scope.
                     cute.arch.mbarrier_arrive(acc_empty, 0, scope=nvvm.MemScopeKind.CLUSTER)
             for chunk in cutlass.range_constexpr(EPI_CHUNKS):
                 cute.autovec_copy(rD[None, chunk], gD[None, n_tile * EPI_CHUNKS + chunk])

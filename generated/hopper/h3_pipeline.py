@@ -78,7 +78,7 @@ def gemm_kernel(
         cute.arch.mbarrier_init_fence()  # TMA sees the counts too
     cute.arch.sync_threads()
 
-    # --- mainloop: one warp asks TMA for stages of the A/B ring, all multiply them into registers ---
+    # --- mainloop: one warp asks TMA for stages of the A/B ring, all multiply them ---
     gA = cute.local_tile(mA, (TILE_M, TILE_K), (None, None))  # (row, k, m_tile, k_tile)
     gB = cute.local_tile(mB, (TILE_N, TILE_K), (None, None))
     tAsA, tAgA = cpasync.tma_partition(
@@ -122,7 +122,7 @@ def gemm_kernel(
             cute.gemm(tiled_mma, acc, a_block, b_block, acc)
         warpgroup.commit_group()
         warpgroup.wait_group(0)
-        cute.arch.sync_threads()  # every warp has read the stage: it is free for the k_tile a lap ahead
+        cute.arch.sync_threads()  # every warp has read the stage: free for the k_tile a lap ahead
         k_next = k_tile + AB_STAGES
         if warp_idx == PRODUCER_WARP and k_next < k_tiles:
             with cute.arch.elect_one():

@@ -251,7 +251,7 @@ def gemm_kernel(
                 if cutlass.const_expr(chunk + 1 == EPI_CHUNKS):
                     # This thread has read its row of the accumulator.
                     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
-                    # On rank 0, the leader: another CTA for its peer, so the scope is the cluster.
+                    # On rank 0, the leader: another CTA for its peer: cluster scope.
                     cute.arch.mbarrier_arrive(ld2mma, 0, scope=nvvm.MemScopeKind.CLUSTER)
                 rD.store(rAcc.load().to(cutlass.Float16))
                 if warp_idx % 4 == 0:  # the last store from this buffer has read it

@@ -187,7 +187,7 @@ def gemm_kernel(
         tCrA = tiled_mma.make_fragment_A(cute.tiled_divide(own_A, (MMA_M, MMA_K)))
         tCrB = tiled_mma.make_fragment_B(cute.tiled_divide(sB, (MMA_N, MMA_K)))
         acc = tiled_mma.make_fragment_C(tiled_mma.partition_shape_C((ACC_ROWS, TILE_N)))
-        # stmatrix: a warp writes 16 rows of 16 columns, 8 values a thread; lane l has the address of
+        # stmatrix: a warp writes 16 rows of 16 columns, 8 values a thread; lane l addresses
         # row l % 16, in the left 8 columns where l < 16, else in the right 8.
         stmatrix = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16)
         d_row = consumer * D_STAGES * ACC_ROWS + warp_idx % 4 * 16 + lane % 16
@@ -245,7 +245,7 @@ def gemm_kernel(
                                 cute.copy(stmatrix, part, own_D[None, n_block, m_block, slot])
                         cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads it
                         if warp_idx % 4 == 0:
-                            # TMA has read the next chunk's buffer, before the barrier lets it be filled.
+                            # TMA has read the next chunk's buffer before it is filled.
                             cute.arch.cp_async_bulk_wait_group(D_STAGES - 2, read=True)
                         cute.arch.barrier(
                             barrier_id=EPILOGUE_BARRIER + consumer, number_of_threads=128
@@ -262,7 +262,7 @@ def gemm_kernel(
                     ab_empty + last, lane, relaxed=True, scope=nvvm.MemScopeKind.CLUSTER
                 )
 
-            # --- epilogue: the accumulator waits in registers, and is stored under the next tile ---
+            # --- epilogue: the accumulator waits in registers, stored under the next tile ---
             rD.store(tAcc.load().to(cutlass.Float16))
             m_store, n_store = CONSUMERS * m_tile + consumer, n_tile * EPI_CHUNKS
             pending = cutlass.Boolean(True)
@@ -275,7 +275,7 @@ def gemm_kernel(
                         cute.copy(stmatrix, part, own_D[None, n_block, m_block, slot])
                 cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads it
                 if warp_idx % 4 == 0:
-                    # TMA has read the next chunk's buffer, before the barrier lets it be filled.
+                    # TMA has read the next chunk's buffer before it is filled.
                     cute.arch.cp_async_bulk_wait_group(D_STAGES - 2, read=True)
                 cute.arch.barrier(barrier_id=EPILOGUE_BARRIER + consumer, number_of_threads=128)
                 if warp_idx % 4 == 0:
@@ -310,7 +310,7 @@ def gemm(
     share_op = cpasync.CopyBulkTensorTileG2SMulticastOp()
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(share_op, b, b_smem, (TILE_N, TILE_K), CLUSTER_M)
-    # D: chunks of (row, column), swizzled like the operands so that a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled like the operands, so a warp writes without conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(
         (ACC_ROWS, EPI_N, CONSUMERS * D_STAGES), stride=(EPI_N, 1, ACC_ROWS * EPI_N)
