@@ -83,4 +83,21 @@ CODES: Mapping[str, str] = {
     "E250": "Cluster launch control (clusterlaunchcontrol) is misused: another try_cancel after"
     " the answer that nothing is"
     " left, or a query of something that is no answer.",
+    "E260": "Shared memory is overwritten or read while an asynchronous copy or MMA may still use"
+    " it: a stage reused without the wait for the barrier that hands it back.",
+    "E261": "Asynchronous work reads or writes what threads wrote with plain stores, and no"
+    " fence.proxy.async stands between (PTX ISA, async proxy).",
+    "E262": "Two threads touch the same shared memory, one of them writes, and no barrier orders"
+    " them.",
+    "E263": "Two accesses to the same global memory, one of them a write, that nothing orders.",
+    "E264": "Tensor memory is used while an MMA, a load or a store of it may be unfinished: the"
+    " commit, or the tcgen05.wait, has not been waited for.",
+    "E265": "Tensor memory passes from one thread to another without tcgen05.fence before and after"
+    " the barrier between them (PTX ISA, tcgen05.fence).",
+    "E266": "A barrier is used by another thread, CTA or unit before its init is visible there: no"
+    " fence.mbarrier_init or barrier between.",
+    "E267": "An arrival in another CTA is of scope .cta: what came before it need not be visible"
+    " there. Use the cluster scope.",
+    "E268": "A CTA exits while asynchronous work or another CTA may still reach it.",
+    "E269": "An element of the output is written twice: two tiles or threads overlap.",
 }

@@ -1,5 +1,5 @@
 # spec: specs/combined/v8_multicast.toml
-# digest: sha256:2efe04c51770a6ea31f5f06417bf05c53d2f2263ad5a9fde6d24e052bb142ac0
+# digest: sha256:6566c35d146ccad6dd53c42657b0728d01399aa8a7002edb716b19ea3ab9c140
 # partials:
 #   imports storage signature setup work=work_persistent ranks=ranks_pairs k_tiles
 #   operand_buffers=buffers_swizzled allocate=allocate_pair init producer producer_walk
@@ -14,8 +14,7 @@
 
 The kernel of v8_persistent in clusters of 2 x 2 pairs; A is multicast along N, B along M.
 
-Every operand is read from L2 once for two pairs. A stage is free when the MMAs of all pairs
-that it was sent to have read it.
+Two pairs read each operand from L2 once. A stage is free when all its pairs have read it.
 """
 
 import sys

@@ -1,5 +1,5 @@
 # spec: specs/combined/v8_tma_store.toml
-# digest: sha256:dc1b01732a8ff97b89d3adc711b62c82958ec900f207edcf966ca46861f106a6
+# digest: sha256:f1d0435549db7dd9721f1423be488eb031197591c19164521b4c732bb903940b
 # partials:
 #   imports storage signature setup work=work_persistent ranks=ranks_pair k_tiles
 #   operand_buffers=buffers_swizzled output_buffers allocate=allocate_pair init producer
@@ -13,8 +13,7 @@
 #   main_arguments=common/main_arguments_persistent
 """D = A @ B.T: Persistent CTAs that store through TMA.
 
-The kernel of v8_persistent; D leaves in chunks of 64 columns through a ring of two in shared
-memory.
+The kernel of v8_persistent; chunks of 64 columns of D leave through a ring of two in smem.
 
 Warps write whole 128-byte lines without bank conflicts, TMA does the addresses of D, and no
 thread holds a row of D in registers.

@@ -47,6 +47,7 @@ def test_detectors_find_nothing_in_a_committed_kernel(name: str) -> None:
     assert outcome.detector is Detector.NONE, outcome
 
 
+@pytest.mark.slow
 @pytest.mark.compile
 @pytest.mark.parametrize(("layer", "part", "parts"), PARTS)
 def test_a_tenth_of_the_mutants_is_found(layer: Layer, part: int, parts: int) -> None:

@@ -25,7 +25,7 @@ def test_extents_are_those_of_the_plan(path: Path) -> None:
     for name, exact, least, step in (
         ("m", rules.m_exact, 1, rules.m_multiple.value),
         ("n", rules.n_exact, 1, rules.n_multiple.value),
-        ("k", rules.k_exact, rules.k_min, rules.k_multiple),
+        ("k", rules.k_exact, 1, rules.k_multiple),
     ):
         found = extents[name]
         if exact is not None:
