@@ -29,4 +29,9 @@ CODES: Mapping[str, str] = {
     " `--timing delay` takes the rank of a CTA in its cluster (`1`) or one of its warps (`1.4`).",
     "T499": "gemmgen itself failed where it should have given an error of its own: a bug. Set"
     " GEMMGEN_TRACEBACK=1 to see the traceback, and report it.",
+    "T415": "The process that ran a kernel on the GPU died: a fault of the kernel that the driver"
+    " answers by ending the process.",
+    "T430": "`gemmgen profile` needs Nsight Compute's `ncu` on PATH, and does not find it.",
+    "T431": "ncu may not read performance counters here: run as root, or let users read them.",
+    "T432": "ncu failed, or saw no launch of the kernel. The text is what it printed last.",
 }

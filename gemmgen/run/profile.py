@@ -76,11 +76,11 @@ def profile(
         run: starts the command; for tests.
 
     Raises:
-        GemmgenError: T420, there is no ncu; T421, it may not read counters; T422, it failed.
+        GemmgenError: T430, there is no ncu; T431, it may not read counters; T432, it failed.
     """
     tool = shutil.which("ncu")
     if tool is None and run is None:
-        raise _fault("T420", "ncu is not installed", "install Nsight Compute, or add it to PATH")
+        raise _fault("T430", "ncu is not installed", "install Nsight Compute, or add it to PATH")
     metrics = [*FIGURES.values(), *(STALL.format(reason) for reason in STALLS)]
     command = [tool or "ncu", "--clock-control", "none", "--csv", "--page", "raw"]
     command += ["--kernel-name", "regex:gemm_kernel", "--launch-skip", str(LAUNCHES - 1)]
@@ -91,12 +91,12 @@ def profile(
     text = done.stdout + done.stderr
     if "ERR_NVGPUCTRPERM" in text:
         raise _fault(
-            "T421",
+            "T431",
             "ncu has no permission to read performance counters",
             "run as root, or let users read them (NVIDIA ERR_NVGPUCTRPERM page)",
         )
     if done.returncode != 0:
-        raise _fault("T422", "ncu failed", "run the command yourself", text[-2000:])
+        raise _fault("T432", "ncu failed", "run the command yourself", text[-2000:])
     return parse(done.stdout, path.stem, shape)
 
 
@@ -104,13 +104,13 @@ def parse(text: str, kernel: str, shape: tuple[int, int, int]) -> Profile:
     """Read ncu's raw CSV page: a line of names, a line of units, a line a launch.
 
     Raises:
-        GemmgenError: T422, there is no launch in it.
+        GemmgenError: T432, there is no launch in it.
     """
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith('"ID"')), None)
     rows = list(csv.reader(io.StringIO("\n".join(lines[start:])))) if start is not None else []
     if len(rows) < 3:
-        raise _fault("T422", "ncu saw no launch of gemm_kernel", "run the file alone", text[-2000:])
+        raise _fault("T432", "ncu saw no launch of gemm_kernel", "run the file alone", text[-2000:])
     names, units, values = rows[0], rows[1], rows[2]
     cells = {name: (unit, value) for name, unit, value in zip(names, units, values, strict=False)}
     figures = {

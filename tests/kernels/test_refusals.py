@@ -135,7 +135,8 @@ def test_m_and_n_that_would_leave_rows_or_columns_unwritten_are_refused(
         rules = subject.plan.problem
         legal = m % rules.m_multiple.value == 0 and n % rules.n_multiple.value == 0
         if not legal and min(m, n) > 0:
-            rule = "must be" if rules.m_exact is not None else "must be multiples of"
+            one_tile = rules.m_exact is not None
+            rule = "this kernel computes one" if one_tile else "must be multiples of"
             assert rule in _refusal(subject, _resized(good, m, n, good.k))
 
 

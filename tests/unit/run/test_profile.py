@@ -50,9 +50,9 @@ def _answers(code: int, text: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("code", "text", "wanted"),
     [
-        (1, "==ERROR== ERR_NVGPUCTRPERM - no permission", "T421"),
-        (1, "Traceback", "T422"),
-        (0, "==PROF== Disconnected", "T422"),
+        (1, "==ERROR== ERR_NVGPUCTRPERM - no permission", "T431"),
+        (1, "Traceback", "T432"),
+        (0, "==PROF== Disconnected", "T432"),
     ],
 )
 def test_a_refusal_of_ncu_is_a_coded_error(code: int, text: str, wanted: str) -> None:
@@ -65,7 +65,7 @@ def test_a_missing_ncu_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(GemmgenError) as caught:
         profile(Path("h9.py"), SHAPE)
-    assert caught.value.findings[0].code == "T420"
+    assert caught.value.findings[0].code == "T430"
 
 
 def test_the_command_leaves_clocks_alone_and_profiles_one_launch() -> None:
