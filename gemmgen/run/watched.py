@@ -54,7 +54,7 @@ def _follow(
         try:
             event = _next(process, events, limit)
         except TimeoutError:
-            message = f"T411: {path.name} hangs on the GPU: silent for {limit:.0f} s {last}"
+            message = f"T416: {path.name} hangs on the GPU: silent for {limit:.0f} s {last}"
             yield TestRecord(str(path), "", "", "gpu", "failed", message=message)
             return
         except EOFError:
