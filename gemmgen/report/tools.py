@@ -31,7 +31,7 @@ CODES: Mapping[str, str] = {
     " GEMMGEN_TRACEBACK=1 to see the traceback, and report it.",
     "T415": "The process that ran a kernel on the GPU died: a fault of the kernel that the driver"
     " answers by ending the process.",
-    "T416": "A kernel is silent on the GPU for too long: it hangs. The process that ran it was ended;"
+    "T416": "A kernel is silent on the GPU for too long: it hangs. Its process was ended;"
     " run the file in the emulator, which says who waits for what.",
     "T430": "`gemmgen profile` needs Nsight Compute's `ncu` on PATH, and does not find it.",
     "T431": "ncu may not read performance counters here: run as root, or let users read them.",
