@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from gemmgen.check import check_spec
+from gemmgen.check import check_plan
 from gemmgen.files import project_root, write_atomic
 from gemmgen.plan import Plan, make_plan
 from gemmgen.render.engine import render
-from gemmgen.spec import load_spec
+from gemmgen.spec import load
 from gemmgen.terms import GemmgenError
 
 
@@ -48,10 +48,12 @@ def checked_plan(spec_path: Path | str, *, allow: frozenset[str] = frozenset()) 
     Raises:
         GemmgenError: everything wrong with the spec, all at once.
     """
-    findings = [f for f in check_spec(spec_path) if f.code not in allow]
+    spec, source = load(spec_path)
+    plan = make_plan(spec)
+    findings = [finding for finding in check_plan(plan) if finding.code not in allow]
     if findings:
-        raise GemmgenError(findings)
-    return make_plan(load_spec(spec_path))
+        raise GemmgenError(source.place_all(findings))
+    return plan
 
 
 def generate(
