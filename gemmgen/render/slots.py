@@ -38,6 +38,8 @@ class Facts:
         cluster: more than one CTA a cluster.
         pair: two CTAs share an MMA.
         pairs: several CTA pairs share a cluster.
+        line: a cluster is one row or one column of CTAs without pairs.
+        wide: a cluster has several CTAs along N.
         multicast: a load is written to several CTAs.
         multicast_both: the loads of A and of B are.
         persistent: a CTA walks over several output tiles.
@@ -71,6 +73,8 @@ class Facts:
     cluster: bool
     pair: bool
     pairs: bool
+    line: bool
+    wide: bool
     multicast: bool
     multicast_both: bool
     persistent: bool
@@ -107,6 +111,8 @@ class Facts:
             swizzled=spec.smem.swizzle is not Swizzle.NONE,
             cluster=plan.geometry.cluster_size > 1,
             pair=plan.geometry.is_pair,
+            line=plan.geometry.is_line,
+            wide=plan.geometry.cluster_n > 1,
             pairs=plan.geometry.is_pair and plan.geometry.cluster_size > 2,
             multicast=any(copy.mask is not None for copy in plan.copies),
             multicast_both=all(copy.mask is not None for copy in plan.copies),
@@ -151,11 +157,12 @@ SM100: tuple[Rule, ...] = (
     ("tile_order", "sm100/tile_order.j2", lambda f: f.grouped),
     ("signature", "sm100/signature.j2", _always),
     ("setup", "sm100/setup.j2", _always),
-    ("work", "sm100/work_grouped.j2", lambda f: f.persistent and f.grouped),
+    ("work", "sm100/work_grouped.j2", lambda f: f.persistent and (f.grouped or f.wide)),
     ("work", "sm100/work_persistent.j2", lambda f: f.persistent),
     ("work", "sm100/work_cta.j2", lambda f: not f.single),
     ("ranks", "sm100/ranks_pairs.j2", lambda f: f.pairs),
     ("ranks", "sm100/ranks_pair.j2", lambda f: f.pair),
+    ("ranks", "sm90/ranks.j2", lambda f: f.multicast and f.line),
     ("ranks", "sm100/ranks_multicast.j2", lambda f: f.multicast),
     ("k_tiles", "sm100/k_tiles_whole.j2", lambda f: f.cooperative and not f.one_step),
     ("k_tiles", "sm100/k_tiles.j2", lambda f: not f.one_step),

@@ -1,7 +1,7 @@
 # spec: specs/combined/v8_multicast.toml
 # digest: sha256:6566c35d146ccad6dd53c42657b0728d01399aa8a7002edb716b19ea3ab9c140
 # partials:
-#   imports storage signature setup work=work_persistent ranks=ranks_pairs k_tiles
+#   imports storage signature setup work=work_grouped ranks=ranks_pairs k_tiles
 #   operand_buffers=buffers_swizzled allocate=allocate_pair init producer producer_walk
 #   partition=partition_pair_multicast arm=arm_pair copy=copy_pair_multicast next_stage mma mma_walk
 #   mma_slot next_slot tiled_mma accumulator=accumulator_ring issue=issue_blocks
@@ -92,10 +92,8 @@ def gemm_kernel(
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     _, _, cluster = cute.arch.block_idx()
     _, _, clusters = cute.arch.grid_dim()
-    m_tiles = mD.shape[0] // (TILE_M * CLUSTER_M)
-    tiles = m_tiles * (
-        mD.shape[1] // (TILE_N * CLUSTER_N)
-    )  # down M first; this cluster takes every clusters-th
+    m_tiles, n_tiles = mD.shape[0] // (TILE_M * CLUSTER_M), mD.shape[1] // (TILE_N * CLUSTER_N)
+    tiles = m_tiles * n_tiles  # this cluster takes every clusters-th
     cta_m, cta_n, _ = cute.arch.block_in_cluster_idx()
     cta_rank = cute.arch.block_idx_in_cluster()
     leader_rank = cta_rank - cta_rank % 2

@@ -1,0 +1,136 @@
+"""Features of one ladder in kernels of the other: a changed spec renders, compiles, is right.
+
+pytest tests/kernels/test_crossed.py -m slow      all of them
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gemmgen.emulate import Settings
+from gemmgen.run.generate import generate
+from gemmgen.run.options import Options
+from gemmgen.run.verify import verify_file
+from gemmgen.spec.override import override
+
+pytestmark = pytest.mark.compile
+SPECS = Path(__file__).parents[2] / "specs"
+Shape = tuple[int, int, int]
+
+STORE = {"epilogue.kind": "tma_store"}
+SHARERS = {"barriers.ab_empty.arrive[0].to": "sharers"}
+ONE_CTA = {
+    "cluster": None,
+    "mma.cta_group": 1,
+    "mma.m": 128,
+    "mma.n": 128,
+    "tile.n": 128,
+    **{f"barriers.{name}.arrive[0].to": "self" for name in ("tma2mma", "mma2tma")},
+    **{f"barriers.{name}.arrive[0].to": "self" for name in ("mma2ld", "ld2mma")},
+}
+CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
+    ("TMA stores after one-warp loads", "v1_kloop",
+     STORE | {"epilogue.d_stages": 2}, (256, 256, 80)),
+    ("TMA stores without a swizzle of A and B", "v3_warp_specialized",
+     STORE | {"epilogue.d_stages": 4}, (256, 512, 80)),
+    ("one staged chunk, filled four times", "v4_swizzle",
+     STORE | {"epilogue.d_stages": 1, "pipeline.ab_stages": 3}, (256, 512, 320)),
+    ("chunks of 32 columns, two register buffers", "v4_swizzle",
+     STORE | {"epilogue.d_stages": 2, "epilogue.chunks": 8, "epilogue.register_buffers": 2,
+              "pipeline.ab_stages": 3}, (256, 512, 320)),
+    ("TMA stores of CTA pairs", "v7_two_cta", STORE | {"epilogue.d_stages": 2}, (512, 512, 448)),
+    ("every thread releases the accumulator", "v8_persistent",
+     {"barriers.acc_empty.arrive[0].how": "threads"}, (512, 768, 448)),
+    ("a writeback warpgroup that does not come first", "v8_persistent",
+     {"roles.epilogue.warps": [4, 5, 6, 7], "roles.mma.warps": [0], "roles.producer.warps": [1]},
+     (512, 768, 448)),
+    ("the same with TMA stores", "v8_persistent",
+     STORE | {"epilogue.d_stages": 1, "roles.epilogue.warps": [4, 5, 6, 7],
+              "roles.mma.warps": [0], "roles.producer.warps": [8]}, (512, 768, 448)),
+    ("one accumulator", "v8_persistent", {"pipeline.acc_stages": 1}, (512, 768, 448)),
+    ("one swizzled buffer", "v1_kloop", {"tile.k": 64, "smem.swizzle": "128b"}, (256, 512, 192)),
+    ("a single tile", "v4_swizzle", {"scheduler.kind": "single"}, (128, 256, 448)),
+    ("persistent, one warp, k_tiles under the stages", "v2_pipeline",
+     {"scheduler.kind": "persistent"}, (256, 1536, 16)),
+    ("persistent, one warp, k_tiles off the stages", "v2_pipeline",
+     {"scheduler.kind": "persistent"}, (256, 1536, 112)),
+    ("persistent, one warp, plain order, no staging", "tirx/v6_persistent",
+     {"scheduler.group_m": None, "epilogue.kind": "direct", "epilogue.d_stages": None},
+     (256, 768, 320)),
+    ("four accumulators", "tirx/v7_warp_specialized",
+     {"pipeline.acc_stages": 4, "epilogue.d_stages": 1, "pipeline.ab_stages": 3}, (256, 1024, 320)),
+    ("single CTAs that hold their tile", "tirx/v7_warp_specialized",
+     {"epilogue.kind": "direct", "epilogue.d_stages": None}, (256, 1024, 320)),
+    ("plain copies of a wide tile", "tirx/v3_tiled",
+     {"tile.n": 256, "mma.n": 256, "epilogue.chunks": 4}, (256, 512, 192)),
+    ("two staged chunks a consumer", "tirx/v9_two_consumers",
+     {"epilogue.d_stages": 2, "pipeline.ab_stages": 3, "epilogue.register_buffers": 2},
+     (1024, 512, 320)),
+    ("two consumers of single CTAs", "tirx/v9_two_consumers", ONE_CTA, (512, 512, 320)),
+    ("two consumers, B multicast", "tirx/v9_two_consumers",
+     {"cluster.m": 4, "load.multicast": ["b"], "barriers.mma2tma.arrive[0].to": "sharers"},
+     (1024, 512, 320)),
+    ("multicast of A alone", "v6_multicast", {"load.multicast": ["a"]}, (256, 1024, 320)),
+    ("multicast of B in one column of CTAs", "v6_multicast",
+     {"load.multicast": ["b"], "cluster.n": 1}, (512, 256, 320)),
+    ("two pairs that share nothing", "v7_two_cta", {"cluster.m": 4}, (1024, 256, 448)),
+    ("two pairs that share B", "v7_two_cta",
+     SHARERS | {"cluster.m": 4, "load.multicast": ["b"]}, (1024, 256, 448)),
+    ("two pairs that share A", "v7_two_cta",
+     SHARERS | {"cluster.n": 2, "load.multicast": ["a"]}, (512, 1024, 448)),
+    ("two by two pairs", "v7_two_cta",
+     SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"]}, (1024, 1024, 448)),
+]  # fmt: skip
+QUICK = {
+    "chunks of 32 columns, two register buffers",
+    "the same with TMA stores",
+    "persistent, one warp, k_tiles off the stages",
+    "four accumulators",
+    "two consumers of single CTAs",
+    "multicast of B in one column of CTAs",
+    "two by two pairs",
+}
+
+
+def _slow_unless(quick: bool) -> Any:
+    return () if quick else pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "shape"),
+    [pytest.param(*row, id=what, marks=_slow_unless(what in QUICK)) for what, *row in CROSSED],
+)
+def test_crossed_features_equal_torch(tmp_path: Path, name, changes, shape) -> None:
+    _prove(tmp_path, name, changes, shape)
+
+
+@pytest.mark.parametrize(
+    "group",
+    [pytest.param(g, marks=_slow_unless(g in (1, 3, 16))) for g in (1, 2, 3, 4, 5, 8, 16)],
+)
+def test_groups_of_any_size_cover_five_rows_of_tiles(tmp_path: Path, group: int) -> None:
+    _prove(tmp_path, "combined/v8_grouped", {"scheduler.group_m": group}, (1280, 512, 64))
+
+
+@pytest.mark.parametrize(
+    "stages", [pytest.param(s, marks=_slow_unless(s in (2, 7))) for s in range(2, 8)]
+)
+def test_rings_of_any_depth_that_fits_wrap_twice(tmp_path: Path, stages: int) -> None:
+    shape = (256, 512, 64 * (2 * stages + 1))
+    _prove(tmp_path, "v8_persistent", {"pipeline.ab_stages": stages}, shape)
+
+
+def _prove(folder: Path, name: str, changes: dict[str, Any], shape: Shape) -> None:
+    """Render the changed spec, run it exactly and on random inputs; several tiles a cluster."""
+    spec = folder / "specs" / f"{name.rpartition('/')[2]}.toml"
+    spec.parent.mkdir()
+    spec.write_text(override((SPECS / f"{name}.toml").read_text("utf-8"), changes), "utf-8")
+    kernel = generate(spec)
+    kernel.write()
+    record = verify_file(kernel.target, Options("emulate", (shape,), Settings(sm_count=4)))
+    assert record.message == ""
+    assert [case.message for case in record.cases if case.status != "passed"] == []
+    assert len(record.cases) == 2
