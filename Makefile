@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TABLES := --into README.md --into docs/ladders.md
 
-.PHONY: help demo test lint fmt render tables conformance fuzz bench-emulator clean
+.PHONY: help demo test lint fmt render tables conformance mutants fuzz bench-render bench-emulator clean
 
 help:
 	@echo "make demo    prove one kernel: render a spec, compile it, run it in the emulator"
@@ -16,6 +16,8 @@ help:
 	@echo "make tables  prove every kernel anew, and bring the README's tables up to date"
 	@echo "make conformance     run kernels that others wrote in the emulator, under every timing policy"
 	@echo "make fuzz            draw specs until told to stop: each is refused by name, or equals torch"
+	@echo "make mutants         break every rung in every known way: the table of what found it"
+	@echo "make bench-render    how long it takes to render a spec, and to render and compile the ladder"
 	@echo "make bench-emulator  how many warp instructions a second the emulator runs"
 	@echo "make clean   remove the environment"
 
@@ -56,6 +58,9 @@ conformance: $(READY)
 fuzz: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(SEED),--seed $(SEED))
 
+bench-render: $(READY)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks.render
+
 bench-emulator: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks.emulator
 
@@ -64,6 +69,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "making the environment in $(VENV): CuTe DSL and torch are a few GiB, this takes minutes"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[run,dev,conformance]'
+	$(BIN)/python -m compileall -q gemmgen
 	@touch $@
 
 clean:

@@ -96,8 +96,10 @@ def _as_path(name: str, root: Path) -> Path | None:
 
 
 def _names(root: Path) -> dict[str, Path]:
+    """Every spec by name. No file is read for it: an order by ladder is not needed here."""
     folder = root / FOLDER
-    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in all_specs(root)}
+    paths = sorted(folder.rglob("*.toml"), key=lambda path: (path.parent, _natural(path)))
+    return {path.relative_to(folder).with_suffix("").as_posix(): path for path in paths}
 
 
 def _equal(spec: str, wanted: str) -> bool:
