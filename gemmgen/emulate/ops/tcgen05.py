@@ -144,16 +144,16 @@ def _find_touches(issued: Mma) -> list[Touch]:
     found = []
     for cta in issued.ctas:
         found.append(Touch("tmem", cta, True, issued.columns))
+        at = decode_tcgen05(issued.b)
+        chunks, _, _ = operand_at(cta, at, "B", shape.n // group, shape.b_mn_major, shape.b)
         if issued.a_in_tmem:
             column = issued.a & 0xFFFF
             found.append(Touch("tmem", cta, False, slice(column, column + K_BYTES // 4)))
         else:
             at = decode_tcgen05(issued.a)
             a, _, _ = operand_at(cta, at, "A", shape.m // group, shape.a_mn_major, shape.a)
-            found.append(Touch("shared", cta, False, a.ravel()))
-        at = decode_tcgen05(issued.b)
-        b, _, _ = operand_at(cta, at, "B", shape.n // group, shape.b_mn_major, shape.b)
-        found.append(Touch("shared", cta, False, b.ravel()))
+            chunks = np.concatenate((a, chunks), axis=None)
+        found.append(Touch("shared", cta, False, chunks.ravel()))
     return found
 
 

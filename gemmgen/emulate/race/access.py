@@ -83,6 +83,7 @@ class Actor:
     memo: dict[tuple[int, int], int] = field(default_factory=dict)
     touched: set[tuple[int, int, int]] = field(default_factory=set)
     """Columns of Tensor Memory that it has touched before: the memory, first and end."""
+    reached: set[Cta] = field(default_factory=set)
 
     def surely(self, old: Access) -> bool:
         """Whether an earlier access is known by all; False where that takes a longer look."""

@@ -102,8 +102,9 @@ def issued(operation: AsyncOp, rules: Rules) -> None:
             reached(barrier.cta, signal.access)
     if operation.touches is not None:
         for touch in operation.touches():
-            kind = {"shared": proxy}.get(touch.space, touch.space)
-            _touch(touch, mark.actor(operation, group, touch.writes, kind), rules)
+            space = touch.space
+            now = mark.actor(operation, group, touch.writes, proxy if space == "shared" else space)
+            _touch(touch, now, rules)
 
 
 def _mark(operation: AsyncOp, group: Group, known: tuple[Clock, ...], strict: bool) -> Issued:
@@ -152,15 +153,18 @@ def _touch(touch: Touch, now: Actor, rules: Rules) -> None:
             found.shadow.touch_runs(now, touch.where - found.origin, touch.size)
         return
     state = cta_state(touch.cta)
-    reached(touch.cta, now.access)
+    if touch.cta not in now.reached:
+        now.reached.add(touch.cta)
+        reached(touch.cta, now.access)
+    where = touch.where
     if touch.space == "tmem":
-        assert isinstance(touch.where, slice)
-        key = (id(state.tensor), touch.where.start, touch.where.stop)
+        assert isinstance(where, slice)
+        key = (id(state.tensor), where.start, where.stop)
         if key not in now.touched:
             now.touched.add(key)
-            state.tensor.touch(now, (slice(0, QUARTERS), touch.where))
+            state.tensor.touch(now, (slice(0, QUARTERS), where))
     elif touch.size:
-        assert not isinstance(touch.where, slice)
-        state.shared.touch_runs(now, touch.where, touch.size)
+        assert not isinstance(where, slice)
+        state.shared.touch_runs(now, where, touch.size)
     else:
-        state.shared.touch(now, touch.where)
+        state.shared.touch(now, where)

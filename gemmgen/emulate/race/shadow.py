@@ -60,8 +60,8 @@ class Shadow:
         """An access to whole pieces: their numbers, or places in ``grid``."""
         memory = self.grid if isinstance(where, tuple) else self.coarse
         numbers = memory[where]
-        low = int(np.minimum.reduce(numbers, axis=None))
-        if low != _FINE and low == int(np.maximum.reduce(numbers, axis=None)):
+        low = int(numbers.item(0))
+        if low != _FINE and np.count_nonzero(numbers == low) == numbers.size:
             memory[where] = self._next(now, low, partial(self._bytes, where), self.unit)
             return
         after = numbers.copy()
