@@ -61,6 +61,8 @@ def _load(path: Path, libraries: Path | None) -> GpuKernel:
 
 def _table(shape: ShapeRecord) -> Table:
     title = f"{'x'.join(map(str, shape.shape))}, {shape.sets} input sets, noise {shape.noise:.1%}"
+    if shape.during is not None:
+        title += f", SM {shape.during.sm_mhz:.0f} MHz, {shape.during.watts:.0f} W"
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     table.add_column("kernel")
     for name in ("us", "spread", "TFLOP/s", "TB/s", "x cuBLAS", "of roofline", "error"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import torch
 from gemmgen.files import write_atomic
 from gemmgen.gpu.device import describe_device
 from gemmgen.gpu.kernel import GpuKernel
+from gemmgen.gpu.nvml import State, Watch, reader
 from gemmgen.gpu.timing import Call, Plan, Samples, copy_bandwidth, measure
 
 BASELINE, AGAIN = "cublas", "cublas_again"
@@ -53,12 +56,21 @@ class Entry:
 
 @dataclass(frozen=True)
 class ShapeRecord:
-    """All contenders at one shape; `noise` is the A/A difference or the larger spread, relative."""
+    """All contenders at one shape.
+
+    Attributes:
+        noise: the A/A difference or the larger spread, relative.
+        before, during, after: clocks, power and temperature around the timed rounds, and the
+            medians of readings in them (warm-up included); None without NVML.
+    """
 
     shape: Triple
     sets: int
     noise: float
     entries: tuple[Entry, ...]
+    before: State | None = None
+    during: State | None = None
+    after: State | None = None
 
 
 @dataclass(frozen=True)
@@ -93,25 +105,28 @@ def bench(
     shapes: list[Triple],
     plan: Plan,
     tell: Callable[[ShapeRecord], None] | None = None,
+    ceilings: tuple[float, float] | None = None,
 ) -> BenchRecord:
     """Time `kernels` against ``torch.mm`` at every shape.
 
     A kernel that refuses a shape is left out of it; one whose result is wrong is reported as an
     error, never timed. Inputs are 0.1 x N(0, 1) in sets that together exceed the L2 cache twice.
 
+    Args:
+        ceilings: flop/s of the matrix units and bytes/s of the memory; measured by default.
+
     Raises:
         RuntimeError: a kernel's result is wrong; the message names it.
     """
     device = describe_device()
-    bandwidth = copy_bandwidth(plan)
-    rate = _matrix_rate(plan)
+    rate, bandwidth = ceilings or (_matrix_rate(plan), copy_bandwidth(plan))
     records = []
     for shape in shapes:
         record = _bench_shape(kernels, shape, plan, device.l2_bytes, rate, bandwidth)
         records.append(record)
         if tell is not None:
             tell(record)
-    versions = {"torch": torch.__version__, "python": platform.python_version()}
+    versions = {"torch": torch.__version__, "python": platform.python_version(), **_installed()}
     return BenchRecord(
         device=asdict(device),
         versions=versions,
@@ -120,6 +135,15 @@ def bench(
         matrix_tflops=rate / 1e12,
         shapes=tuple(records),
     )
+
+
+def _installed() -> dict[str, str]:
+    """Versions of what a kernel runs through, of those that are installed."""
+    found = {}
+    for name in ("nvidia-cutlass-dsl", "apache-tvm-ffi", "nvidia-cublas"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            found[name] = metadata.version(name)
+    return found
 
 
 def _matrix_rate(plan: Plan) -> float:
@@ -180,7 +204,8 @@ def _bench_shape(
         errors[kernel.name] = _error(kernel, inputs)
         digests[kernel.name] = kernel.digest
         contenders[kernel.name] = _kernel_call(kernel, inputs)
-    samples = measure(contenders, sets, plan)
+    with Watch(reader()) as watch:
+        samples = measure(contenders, sets, plan)
     noise = _noise(samples)
     roof = min(rate, bandwidth * (2.0 * m * n * k / nbytes))
     base = samples[BASELINE].median
@@ -204,7 +229,8 @@ def _bench_shape(
                 samples=sample.microseconds,
             )
         )
-    return ShapeRecord(shape, sets, noise, tuple(entries))
+    states = (watch.before, watch.during, watch.after)
+    return ShapeRecord(shape, sets, noise, tuple(entries), *states)
 
 
 def _error(kernel: GpuKernel, inputs: _Inputs) -> float:
