@@ -33,7 +33,8 @@ CODES: Mapping[str, str] = {
     " them.",
     "E215": "The PTX text cannot be read at the line shown.",
     "E216": "An mbarrier is initialised again, or invalidated, while a phase is under way or warps"
-    " wait on it.",
+    " wait on it; or it is initialised over a valid one, by a second warp or by all lanes of a"
+    " warp, with no mbarrier.inval between, which PTX leaves undefined.",
     "E217": "The launch itself is impossible: too many threads, a grid that the cluster does not"
     " divide, an empty grid, parameters of other sizes than the kernel's.",
     "E218": "The run has executed as many warp instructions as it was allowed.",
@@ -93,7 +94,9 @@ CODES: Mapping[str, str] = {
     "E264": "Tensor memory is used while an MMA, a load or a store of it may be unfinished: the"
     " commit, or the tcgen05.wait, has not been waited for.",
     "E265": "Tensor memory passes from one thread to another without tcgen05.fence before and after"
-    " the barrier between them (PTX ISA, tcgen05.fence).",
+    " the barrier between them, or an MMA reads what a wait says has landed, without"
+    " tcgen05.fence::after_thread_sync after that wait: tcgen05 operations are asynchronous, and"
+    " only the fence orders them with barriers (PTX ISA, tcgen05.fence).",
     "E266": "A barrier is used by another thread, CTA or unit before its init is visible there: no"
     " fence.mbarrier_init or barrier between.",
     "E267": "An arrival in another CTA is of scope .cta: what came before it need not be visible"

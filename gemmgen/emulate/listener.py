@@ -44,7 +44,8 @@ class Listener:
         """A synchronising instruction took effect. ``what``, with its ``target``:
 
         - ``init``, ``arrive``, ``expect``, ``passed``: an mbarrier; a group is the lanes that did
-          it, and ``arrive`` and ``expect`` come before their effect;
+          it, and ``arrive`` and ``expect`` come before their effect; ``init_again``: an init over a
+          barrier that was not invalidated;
         - ``bar``, ``bar_passed``: a named barrier and its generation, at the arrival and when the
           threads go on;
         - ``cluster_arrive``, ``cluster_wait``: a cluster and the phase of its barrier;
@@ -52,7 +53,8 @@ class Listener:
         - ``fence``: the opcode, also of proxy and tcgen05 fences;
         - ``bulk_commit``: None; ``bulk_wait``: how many groups may be unfinished, and whether the
           wait is for their reading only;
-        - ``tmem_wait``: `ld` or `st`;
+        - ``tmem_wait``: `ld` or `st`; ``tmem_unwaited``: the instruction that uses what the
+          tcgen05.ld loads with no wait between, None where the kernel has no wait at all;
         - ``wgmma``, ``wgmma_commit``, ``wgmma_wait``: a wgmma that a warp has issued; None; those
           that it has waited for.
         """

@@ -39,21 +39,23 @@ def splits_before(instrs: Sequence[Instr], start: int, slots: set[int], wait: st
     return False
 
 
-def used_before(instrs: Sequence[Instr], start: int, slots: set[int], wait: str) -> Instr | None:
-    """Return the first instruction that uses the registers between `start` and the next `wait`.
+def used_before(
+    instrs: Sequence[Instr], start: int, slots: set[int], wait: str
+) -> tuple[Instr | None, bool]:
+    """Return the first instruction that uses the registers between `start` and the next `wait`, and
+    whether that wait comes before the next branch.
 
-    Moves are followed. Without a `wait` before the next branch nothing is found: kernels may leave
-    it to the register dependencies that ptxas keeps, and wait elsewhere before they give the memory
-    up (quack's epilogue does).
+    Moves are followed. A kernel without a wait there may leave it to the register dependencies that
+    ptxas keeps, and wait elsewhere before it gives the memory up (quack's epilogue does).
     """
     tainted = set(slots)
     user: Instr | None = None
     for instr in instrs[start + 1 :]:
         name = instr.opcode
         if name.startswith(wait):
-            return user
+            return user, True
         if name.startswith(("bra", "ret", "exit", "brx")):
-            return None
+            return user, False
         if user is not None:
             continue
         target, *sources = instr.operands or (None,)
@@ -65,4 +67,4 @@ def used_before(instrs: Sequence[Instr], start: int, slots: set[int], wait: str)
             user = instr
         elif target is not None:
             tainted |= registers_of((target,))
-    return None
+    return user, False

@@ -50,8 +50,9 @@ def init(d: Decoder) -> Handler:
         expected = count(g)
         if not 1 <= expected <= COUNT_LIMIT:
             raise EmulationError("E209", f"mbarrier.init with a count of {expected}")
+        again = offset in g.cta.barriers
         g.cta.init_barrier(offset, expected)
-        _tell(g, d, "init", g.cta.barriers[offset])
+        _tell(g, d, "init_again" if again else "init", g.cta.barriers[offset])
 
     return Handler(run=run)
 

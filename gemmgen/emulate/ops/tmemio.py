@@ -17,6 +17,7 @@ from gemmgen.emulate.lanes import spread
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.ops.dataflow import used_before
 from gemmgen.emulate.ops.tmem import tensor_memory
+from gemmgen.emulate.ptx import Instr
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.layout import register_cells, register_count
 from gemmgen.emulate.tensor.memory import TensorMemory
@@ -88,13 +89,14 @@ def load(d: Decoder) -> Handler:
     lanes, columns = register_cells(access.shape, access.repeat, access.packed, access.split)
     straight = access.shape == "32x32b" and not access.packed
     waits = _waits(d, "ld")
-    if waits:
-        _check_uses(d, set(slots))
+    early = _check_uses(d, set(slots))
 
     def run(g: Group) -> None:
         memory, lane, column = _place(g, access, address(g), "tcgen05.ld")
         memory.check_written(lane, access.lanes, column, access.columns, "tcgen05.ld")
         _tell(d, g, access, lane, column, waits)
+        if (early is not None or not waits) and g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "tmem_unwaited", early)
         if straight:
             cells = memory.data[lane : lane + 32, column : column + len(slots)]
             block = np.ascontiguousarray(cells.T)
@@ -111,11 +113,15 @@ def load(d: Decoder) -> Handler:
     return d.collective(run)
 
 
-def _check_uses(d: Decoder, slots: set[int]) -> None:
-    """Raise E247 when loaded registers are used before the wait that follows the load."""
-    user = used_before(d.kernel.instrs, d.instr.index, slots, "tcgen05.wait::ld")
-    if user is not None:
+def _check_uses(d: Decoder, slots: set[int]) -> Instr | None:
+    """Raise E247 when loaded registers are used before the wait that follows the load.
+
+    Returns the user where no wait follows: listeners say whether that is a fault.
+    """
+    user, waits = used_before(d.kernel.instrs, d.instr.index, slots, "tcgen05.wait::ld")
+    if user is not None and waits:
         raise fault("E247", f"used before tcgen05.wait::ld by {user.place}")
+    return user
 
 
 @op("tcgen05.st")

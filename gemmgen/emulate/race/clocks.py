@@ -240,7 +240,12 @@ class WarpClock:
         self.agree(mask, self.release(mask))
 
     def finish(self, slots: list[tuple[int, int]], mask: int) -> None:
-        """The lanes of `mask` learn that the epochs of these slots are over."""
+        """The lanes of `mask` learn by a wait of their own that the epochs of these slots are over.
+
+        Other threads learn it by a tcgen05.fence::before_thread_sync (PTX ISA "tcgen05, Canonical
+        synchronization patterns": tcgen05.wait::ld, then the fence, then the arrival); only a
+        tcgen05.commit has that fence in it.
+        """
         if not slots:
             return
         self._held = None
@@ -248,7 +253,7 @@ class WarpClock:
             part.near = grown(part.near, max(column for column, _ in slots) + 1)
             for column, epoch in slots:
                 if part.near[HAPPENED, column] < epoch:
-                    part.near[:AFTER, column] = epoch
+                    part.near[:BEFORE, column] = epoch
 
     def fence(self, mask: int, row: int, source: int = HAPPENED) -> None:
         """What the lanes of `mask` know by `source` they know by `row` as well."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.machine import Cluster, Group
 from gemmgen.emulate.ptx import Instr
 from gemmgen.emulate.race import barriers
@@ -19,11 +20,27 @@ from gemmgen.emulate.race.issue import wgmma_key
 from gemmgen.emulate.race.rules import Rules
 from gemmgen.emulate.race.semaphores import plain_fence
 from gemmgen.emulate.race.state import bulk_slots, cluster_state, cta_state, warp_clock
+from gemmgen.emulate.tensor.faults import fault
 
 Handler = Callable[[Group, Instr, Any, Rules], None]
 
 
 def _init(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
+    if rules.strict and group.mask & (group.mask - 1):
+        raise EmulationError(
+            "E216",
+            f"{target.label} is initialised by several lanes, each over the one before",
+        )
+    barriers.initialised(group, instr, target)
+
+
+def _init_again(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
+    """A barrier object is there already, and was not invalidated."""
+    if rules.strict:
+        raise EmulationError(
+            "E216",
+            f"{target.label} is initialised again, with no mbarrier.inval before",
+        )
     barriers.initialised(group, instr, target)
 
 
@@ -110,6 +127,13 @@ def _tmem_wait(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
         warp.finish([slot], group.mask)
 
 
+def _tmem_unwaited(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
+    """A load whose registers are used with no wait between, as some kernels leave to ptxas."""
+    if rules.strict:
+        user = "and no tcgen05.wait::ld in the kernel" if target is None else f"by {target.place}"
+        raise fault("E247", f"used before tcgen05.wait::ld {user}")
+
+
 def _wgmma(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
     clock = warp_clock(group.warp).release(group.mask)
     target.mark = (*(target.mark or ()), clock)
@@ -126,6 +150,7 @@ def _wgmma_wait(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
 
 HANDLERS: dict[str, Handler] = {
     "init": _init,
+    "init_again": _init_again,
     "arrive": barriers.arrived,
     "expect": _expect,
     "passed": barriers.passed,
@@ -138,6 +163,7 @@ HANDLERS: dict[str, Handler] = {
     "bulk_commit": _bulk_commit,
     "bulk_wait": _bulk_wait,
     "tmem_wait": _tmem_wait,
+    "tmem_unwaited": _tmem_unwaited,
     "wgmma": _wgmma,
     "wgmma_commit": _wgmma_commit,
     "wgmma_wait": _wgmma_wait,

@@ -16,7 +16,7 @@ TITLES = {
     "E262": "data race in shared memory",
     "E263": "data race in global memory",
     "E264": "tensor memory used while an operation on it may be unfinished",
-    "E265": "no tcgen05.fence between tensor memory operations of two threads",
+    "E265": "no tcgen05.fence between a barrier and the tensor core's operations",
     "E266": "mbarrier used before its init is visible",
     "E267": "arrival with the wrong scope",
     "E268": "CTA exits while something may still reach it",
@@ -29,8 +29,9 @@ class Rules:
     """How strict to be.
 
     Attributes:
-        strict: follow the PTX ISA to the letter: tcgen05 fences between threads, and cluster scope
-            on an arrival in another CTA. CUTLASS 4.8 and quack 0.6.5 leave both out.
+        strict: follow the PTX ISA to the letter: tcgen05 fences between threads and before MMAs, a
+            tcgen05.wait::ld before what was loaded is used, one init a barrier, and cluster scope
+            on an arrival in another CTA. CUTLASS 4.8 and quack 0.6.5 leave some of them out.
         once: names of buffers whose bytes are written once at the most.
     """
 
@@ -55,7 +56,7 @@ class SharedRules:
         self.where = where
 
     def __call__(self, old: Access, now: Actor, cells: Cells, unit: int) -> None:
-        """Raise E260, E261 or E262 when the accesses are a race."""
+        """Raise E260, E261, E262 or E265 when the accesses are a race."""
         access = now.access
         if old.strong and access.strong:
             return
@@ -69,10 +70,26 @@ class SharedRules:
         if crosses and not ordered(old, now, cells, unit, PROXY_SHARED):
             missing = "fence.proxy.async after the write, on the way to the asynchronous operation"
             raise fault("E261", self._told(cells, old, access), old, access, missing)
+        if self._fenced(old, access) and not ordered(old, now, cells, unit, AFTER):
+            raise fault("E265", self._told(cells, old, access), old, access, FENCE_AFTER)
 
     def simple(self, old: Access, now: Access) -> bool:
-        """Whether order is enough: the write has not crossed from one proxy to the other."""
+        """Whether order is enough: the write has not crossed from one proxy to the other, and no
+        tcgen05.fence is needed.
+        """
+        if self._fenced(old, now):
+            return False
         return not old.writes or old.proxy != "generic" or now.proxy != "async"
+
+    def _fenced(self, old: Access, now: Access) -> bool:
+        """Whether a tcgen05.fence::after_thread_sync must lie between a load and an MMA.
+
+        Without it an MMA, which is asynchronous, is not ordered after the wait before it (PTX ISA
+        "tcgen05, Specialized inter-thread synchronization"). What threads write needs it too, and
+        is not checked.
+        """
+        mma = self.rules.strict and now.kind == MMA
+        return mma and old.writes and old.asynchronous
 
     def _told(self, cells: Cells, old: Access, now: Access) -> str:
         return _told(f"shared offset {int(cells().min()):#x} of {self.where}", old, now)
@@ -116,7 +133,8 @@ class GlobalRules:
         return _told(f"byte {int(cells().min()) - self.origin} of `{self.name}`", old, now)
 
 
-ALLOC = "tcgen05.alloc"
+ALLOC, MMA = "tcgen05.alloc", "tcgen05.mma"
+FENCE_AFTER = "tcgen05.fence::after_thread_sync by the later thread, after its wait"
 
 
 class TensorRules:
@@ -139,12 +157,13 @@ class TensorRules:
             raise fault(
                 "E264", self._told(cells, old, access), old, access, _tensor_edge(old, access)
             )
-        if not self.rules.strict or old.column < 0 or old.same_warp(access):
+        waited = old.same_warp(access) and old.kind != MMA  # by tcgen05.wait, which needs no fence
+        if not self.rules.strict or old.column < 0 or waited:
             return
         if not ordered(old, now, cells, unit, AFTER):
             before = ordered(old, now, cells, unit, BEFORE)
             missing = (
-                "tcgen05.fence::after_thread_sync by the later thread, after its wait"
+                FENCE_AFTER
                 if before
                 else "tcgen05.fence::before_thread_sync by the earlier thread, before it signals"
             )
@@ -174,7 +193,7 @@ def _edge(old: Access, now: Access) -> str:
     """What would have ordered two accesses to shared memory."""
     if old.kind in _LOADS:
         return f"a wait, by the thread of {now.kind}, on the mbarrier that counts the bytes"
-    if old.kind == "tcgen05.mma":
+    if old.kind == MMA:
         return f"a tcgen05.commit after the MMA, and a wait for it before {now.kind}"
     if old.kind == "wgmma":
         return f"wgmma.wait_group after the wgmma, and a barrier from there to {now.kind}"
@@ -191,7 +210,7 @@ _LOADS = ("tensor load", "bulk copy", "st.async", "clusterlaunchcontrol.try_canc
 
 
 def _tensor_edge(old: Access, now: Access) -> str:
-    if old.kind == "tcgen05.mma":
+    if old.kind == MMA:
         return f"a tcgen05.commit after the MMA, and a wait on its mbarrier before {now.kind}"
     if old.kind in ("tcgen05.ld", "tcgen05.st"):
         return f"tcgen05.wait::{old.kind[-2:]} by that warp, and a barrier from there to {now.kind}"

@@ -61,7 +61,7 @@ class Mma:
         k(f"mul.lo.u64 %d3, %d2, {self.out[0].nbytes}; add.u64 %d1, %d1, %d3;")
         k("shr.u32 %r4, %r0, 5; setp.eq.u32 %p1, %r4, 0;")
         k("@%p0 mbarrier.init.shared.b64 [%r1], 1; @%p0 mbarrier.init.shared.b64 [%r1+8], 1;")
-        k("barrier.cluster.arrive; barrier.cluster.wait;")
+        k("fence.mbarrier_init.release.cluster; barrier.cluster.arrive; barrier.cluster.wait;")
         self.alloc(columns)
         k(f"@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r1], {a_bytes + b_bytes};")
         copy = "@%p0 cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
