@@ -36,7 +36,7 @@ CODES: dict[str, str] = {
     "P223": "The epilogue reads the accumulator in equal chunks, each a width that tcgen05.ld has.",
     "P224": "The chunk that a thread reads, the converted values that it keeps and its addresses"
     " are more registers than it can have, so the compiler would spill. All threads of a"
-    " CTA share 65536.",
+    " CTA share 65536, a quarter of them for every fourth warp.",
     "P225": "All warps of a CTA share the 65536 registers of an SM.",
     "P230": "A role without warps never runs, and whoever waits for it hangs.",
     "P231": "Two roles that wait for each other cannot be one warp.",
@@ -66,7 +66,8 @@ CODES: dict[str, str] = {
     "P258": "An arrival must reach every CTA that waits for it: the peer of a pair, and with"
     " multicast every CTA that loads into the stage.",
     "P260": "A serial mainloop has one stage, a prefetch mainloop several.",
-    "P261": "A CTA that computes one tile has no use for a second accumulator.",
+    "P261": "A CTA that computes one tile, or computes and writes back in turn, has no use for a"
+    " second accumulator.",
     "P262": "A kernel whose K is one step is serial and has one stage.",
     "P263": "A single tile has no order.",
     "P264": "TMA stores read shared memory, so the epilogue stages chunks of D there; a tile fills"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
-from gemmgen.plan.roles import in_registers
+from gemmgen.plan.roles import in_registers, is_specialized
 from gemmgen.terms import EpilogueKind, Finding, KExtent, MainloopKind, SchedulerKind
 
 
@@ -37,6 +37,13 @@ def check_pipeline(plan: Plan) -> Iterator[Finding]:
             "a CTA that computes one tile has one accumulator",
             "pipeline.acc_stages",
             help='write `acc_stages = 1`, or `scheduler.kind = "persistent"`',
+        )
+    elif spec.pipeline.acc_stages > 1 and not is_specialized(spec):
+        yield fault(
+            "P261",
+            "a CTA that computes and writes back in turn has one accumulator",
+            "pipeline.acc_stages",
+            help='write `acc_stages = 1`, or `mainloop.kind = "warp_specialized"`',
         )
     if spec.problem.k_extent is KExtent.ONE_STEP and (
         stages > 1 or kind is not MainloopKind.SERIAL
