@@ -68,7 +68,7 @@ $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "gemmgen needs Python 3.11 or newer, this is %d.%d: try make PYTHON=python3.12" % sys.version_info[:2])'
 	@echo "making the environment in $(VENV): CuTe DSL and torch are a few GiB, this takes minutes"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[run,dev,conformance]'
+	$(BIN)/python -m pip install --disable-pip-version-check --constraint constraints.txt --editable '.[run,dev,conformance,dask,plot]'
 	$(BIN)/python -m compileall -q gemmgen
 	@touch $@
 

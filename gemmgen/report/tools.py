@@ -36,4 +36,15 @@ CODES: Mapping[str, str] = {
     "T430": "`gemmgen profile` needs Nsight Compute's `ncu` on PATH, and does not find it.",
     "T431": "ncu may not read performance counters here: run as root, or let users read them.",
     "T432": "ncu failed, or saw no launch of the kernel. The text is what it printed last.",
+    "T440": "The folder has no `sweep.json`, or one of another version. A sweep's folder is copied"
+    " whole: specs, generated, libraries and the state.",
+    "T441": "The folder holds a sweep of another spec, other values or other settings. The same"
+    " command goes on with a sweep; another question needs another folder.",
+    "T443": "Pictures of sweeps are drawn by Matplotlib: install the `plot` extra. Everything else"
+    " of a sweep is there without it.",
+    "T450": "`--executor dask` needs the package distributed: install the `dask` extra.",
+    "T451": "The Dask scheduler does not answer at that address.",
+    "T452": "A measurement asks for a worker with the resource GPU, so that a GPU has one at a"
+    " time. Start one worker a GPU, with its own CUDA_VISIBLE_DEVICES, `--nthreads 1` and"
+    ' `--resources "GPU=1"`.',
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +17,8 @@ from gemmgen.spec.walk import field_at, is_array, table_at, unknown_key_help
 from gemmgen.terms import Finding, GemmgenError
 
 _WORD = re.compile(r"[A-Za-z0-9_.+-]+")
+_RANGE = re.compile(r"\s*(\d{1,6})\.\.(\d{1,6})\s*")
+MAX_POINTS = 4096
 
 
 def override(text: str, assignments: Mapping[str, Any], file: str = "<text>") -> str:
@@ -56,12 +59,41 @@ def parse_assignment(text: str) -> tuple[str, Any]:
 
 
 def sweep(texts: Sequence[str]) -> list[dict[str, Any]]:
-    """Every combination of ``key=value,value,…`` texts, the last key fastest; raises S130."""
+    """Every combination of ``key=value,value,…`` texts, the last key fastest.
+
+    ``2..8`` stands for the whole numbers from 2 to 8.
+
+    Raises:
+        GemmgenError: S130, a text is no assignment, a range is empty, one key has two texts, or
+            there are more than `MAX_POINTS` combinations.
+    """
     axes = []
     for text in texts:
         name, equals, raw = text.partition("=")
-        axes.append([parse_assignment(f"{name}{equals}{value}") for value in _split(raw)])
+        values = [item for value in _split(raw) for item in _counted(value, text)]
+        axes.append([parse_assignment(f"{name}{equals}{value}") for value in values])
+    names = [axis[0][0] for axis in axes]
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise _fault("a key is set twice", twice[0], "give all its values at once: `key=1,2`")
+    if (count := math.prod(map(len, axes))) > MAX_POINTS:
+        title = f"{count} combinations are more than {MAX_POINTS}"
+        raise _fault(title, " ".join(texts), "sweep fewer keys at a time")
     return [dict(point) for point in itertools.product(*axes)]
+
+
+def _counted(value: str, text: str) -> list[str]:
+    """The values that ``a..b`` stands for; any other text is itself."""
+    match = _RANGE.fullmatch(value)
+    if match is None:
+        return [value]
+    first, last = int(match[1]), int(match[2])
+    if not 0 <= last - first < MAX_POINTS:
+        raise _fault("not a range", text, "write the smaller number first: `key=2..8`")
+    return [str(number) for number in range(first, last + 1)]
+
+
+def _fault(title: str, source: str, help_: str) -> GemmgenError:
+    return GemmgenError([Finding("S130", title, source=source, help=help_)])
 
 
 def _split(raw: str) -> list[str]:

@@ -107,6 +107,19 @@ def test_a_sweep_is_every_combination_with_the_last_key_fastest() -> None:
     ]
 
 
+def test_a_range_stands_for_its_whole_numbers_and_mixes_with_values() -> None:
+    assert [point["k"] for point in sweep(["k=2..4,8"])] == [2, 3, 4, 8]
+    assert [point["k"] for point in sweep(["k=3..3"])] == [3]
+
+
+@pytest.mark.parametrize(
+    "texts", [["k=8..2"], ["k=1", "k=2"], ["k=0..99", "j=0..99"], ["k=1..x y"]]
+)
+def test_a_sweep_that_cannot_be_meant_is_refused(texts: list[str]) -> None:
+    with pytest.raises(GemmgenError, match="S130"):
+        sweep(texts)
+
+
 def test_the_result_is_judged_by_the_loader_alone(text: str) -> None:
     assert parse_spec(override(text, {"smem.swizzle": "64b"})).smem.swizzle is Swizzle.B64
     with pytest.raises(GemmgenError, match="S104"):
