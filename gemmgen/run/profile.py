@@ -31,17 +31,27 @@ STALLS = (
     "sleeping",
     "wait",
 )
-# Metric names of ncu 2025.3 (``ncu --query-metrics``), seen on an H200.
+# Metric names of ncu 2025.3 (``ncu --query-metrics``), seen on an H200; the first that this ncu and
+# GPU have is taken. A pipe has another name in each generation.
 FIGURES = {
-    "microseconds": "gpu__time_duration.sum",
-    "tensor_percent": "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_active",
-    "dram_percent": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-    "l1tex_percent": "l1tex__throughput.avg.pct_of_peak_sustained_active",
-    "l2_hit_percent": "lts__t_sector_hit_rate.pct",
-    "waves": "launch__waves_per_multiprocessor",
-    "sm_mhz": "gpc__cycles_elapsed.avg.per_second",
+    "microseconds": ("gpu__time_duration.sum",),
+    "tensor_percent": (
+        "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+        "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+    ),
+    "dram_percent": ("dram__throughput.avg.pct_of_peak_sustained_elapsed",),
+    "dram_bytes": ("dram__bytes.sum",),
+    "l1tex_percent": ("l1tex__throughput.avg.pct_of_peak_sustained_active",),
+    "l2_hit_percent": ("lts__t_sector_hit_rate.pct",),
+    "waves": ("launch__waves_per_multiprocessor",),
+    "cycles": ("sm__cycles_elapsed.max",),
+    "sm_mhz": ("gpc__cycles_elapsed.avg.per_second",),
 }
 TO_BASE = {"nsecond": 1e-3, "ns": 1e-3, "usecond": 1.0, "us": 1.0, "msecond": 1e3, "ms": 1e3}
+TO_BYTES = {"byte": 1.0, "kbyte": 1e3, "mbyte": 1e6, "gbyte": 1e9}
 TO_MHZ = {"hz": 1e-6, "mhz": 1.0, "ghz": 1e3, "cycle/second": 1e-6, "cycle/nsecond": 1e3}
 
 
@@ -52,8 +62,8 @@ class Profile:
     Attributes:
         kernel: stem of the file.
         shape: (M, N, K).
-        figures: by the names of `FIGURES`; percent of peak, microseconds, MHz; a metric that this
-            ncu or GPU does not have is left out.
+        figures: by the names of `FIGURES`; percent of peak, microseconds, bytes, cycles, MHz; a
+            metric that this ncu or GPU does not have is left out.
         stalls: warps stalled for a reason an issued instruction, most first.
     """
 
@@ -81,7 +91,8 @@ def profile(
     tool = shutil.which("ncu")
     if tool is None and run is None:
         raise _fault("T430", "ncu is not installed", "install Nsight Compute, or add it to PATH")
-    metrics = [*FIGURES.values(), *(STALL.format(reason) for reason in STALLS)]
+    metrics = [metric for names in FIGURES.values() for metric in names]
+    metrics += [*(STALL.format(reason) for reason in STALLS)]
     command = [tool or "ncu", "--clock-control", "none", "--csv", "--page", "raw"]
     command += ["--kernel-name", "regex:gemm_kernel", "--launch-skip", str(LAUNCHES - 1)]
     command += ["--launch-count", "1", "--metrics", ",".join(metrics)]
@@ -113,11 +124,12 @@ def parse(text: str, kernel: str, shape: tuple[int, int, int]) -> Profile:
         raise _fault("T432", "ncu saw no launch of gemm_kernel", "run the file alone", text[-2000:])
     names, units, values = rows[0], rows[1], rows[2]
     cells = {name: (unit, value) for name, unit, value in zip(names, units, values, strict=False)}
-    figures = {
-        figure: number
-        for figure, metric in FIGURES.items()
-        if (number := _number(figure, *cells.get(metric, ("", "")))) is not None
-    }
+    figures = {}
+    for figure, metrics in FIGURES.items():
+        numbers = (_number(figure, *cells.get(metric, ("", ""))) for metric in metrics)
+        first = next((number for number in numbers if number is not None), None)
+        if first is not None:
+            figures[figure] = first
     stalls = [
         (reason, number)
         for reason in STALLS
@@ -132,7 +144,8 @@ def _number(figure: str, unit: str, value: str) -> float | None:
         number = float(value.replace(",", ""))
     except ValueError:
         return None
-    scale = {"microseconds": TO_BASE, "sm_mhz": TO_MHZ}.get(figure, {})
+    scales = {"microseconds": TO_BASE, "sm_mhz": TO_MHZ, "dram_bytes": TO_BYTES}
+    scale = scales.get(figure, {})
     return number * scale.get(unit.lower(), 1.0)
 
 
