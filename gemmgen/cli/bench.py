@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 @click.option("--libraries", type=click.Path(path_type=Path), help="Built libraries to run.")
 @click.option("--rounds", default=9, show_default=True, help="Samples of each contender.")
 @click.option("--slice-ms", default=10.0, show_default=True, help="Length of one sample.")
+@click.option(
+    "--settle-ms", default=0.0, help="How long a contender runs before each sample, untimed."
+)
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the record here.")
 def command(
     paths: tuple[Path, ...],
@@ -29,6 +32,7 @@ def command(
     libraries: Path | None,
     rounds: int,
     slice_ms: float,
+    settle_ms: float,
     json_path: Path | None,
 ) -> None:
     """Time generated files against torch.mm (cuBLAS), interleaved, with an A/A column for noise."""
@@ -39,7 +43,7 @@ def command(
     kernels = [_load(path, libraries) for path in find_kernels(paths)]
     console = Console(highlight=False)
     console.width = max(console.width, 110)
-    plan = Plan(rounds=rounds, slice_ms=slice_ms)
+    plan = Plan(rounds=rounds, slice_ms=slice_ms, settle_ms=settle_ms)
     record = bench(kernels, list(shapes), plan, lambda shape: console.print(_table(shape)))
     console.print(
         f"{record.device['name']}: copy {record.copy_terabytes:.2f} TB/s, "

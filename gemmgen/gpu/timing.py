@@ -26,6 +26,8 @@ class Plan:
         rounds: samples of each contender.
         slice_ms: length of one sample, in milliseconds.
         warm_ms: how long everything runs before the first sample.
+        settle_ms: how long a contender runs before each of its samples, untimed. Beside slow
+            kernels, which leave a power-limited chip cool, a fast one is flattered without it.
         graph_below_us: calls shorter than this are replayed from a CUDA graph, so that launch
             overhead of the host is not what is timed.
         seed: of the order.
@@ -34,6 +36,7 @@ class Plan:
     rounds: int = 9
     slice_ms: float = 10.0
     warm_ms: float = 2000.0
+    settle_ms: float = 0.0
     graph_below_us: float = 100.0
     seed: int = 0
 
@@ -68,6 +71,7 @@ def measure(contenders: Mapping[str, Call], sets: int, plan: Plan) -> dict[str, 
     for _ in range(plan.rounds):
         shuffle.shuffle(order)
         for name in order:
+            _settle(replays[name], plan)
             times[name].append(_sample(replays[name]))
     return {
         name: Samples(tuple(times[name]), replay.calls, replay.graph)
@@ -120,6 +124,13 @@ def _time(run: Callable[[], object]) -> float:
 
 def _sample(replay: _Replay) -> float:
     return _time(replay.run) / replay.calls
+
+
+def _settle(replay: _Replay, plan: Plan) -> None:
+    deadline = time.perf_counter() + plan.settle_ms / 1e3
+    while time.perf_counter() < deadline:
+        replay.run()
+        torch.cuda.synchronize()
 
 
 def _warm(replays: Mapping[str, _Replay], plan: Plan) -> None:
