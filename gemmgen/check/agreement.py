@@ -74,8 +74,19 @@ def _launch(plan: Plan) -> Iterator[Finding]:
     for name, got, want in _grid(plan):
         if got is not None and got != want:
             problems.append(f"{got} CTAs along {name} for {want} tiles")
+    for name, got, want in _multiples(plan):
+        if got % want:
+            problems.append(f"{name} a multiple of {got} for cluster tiles of {want}")
     for problem in problems:
         yield fault("P267", f"the launch does not fit the plan: {problem}", "tile", help=WAY_OUT)
+
+
+def _multiples(plan: Plan) -> Iterator[tuple[str, int, int]]:
+    """What M and N are multiples of, and what a cluster covers, unless tiles may hang over."""
+    rules, g = plan.problem, plan.geometry
+    if not rules.ragged:
+        yield "M", rules.m_multiple.value, g.cluster_tile_m
+        yield "N", rules.n_multiple.value, g.cluster_tile_n
 
 
 def _grid(plan: Plan) -> Iterator[tuple[str, int | None, int]]:

@@ -77,7 +77,8 @@ CODES: dict[str, str] = {
     "P266": "Accumulator slots follow each other within the columns that are allocated. gemmgen"
     " derives the map: this is a fault in gemmgen.",
     "P267": "The launch has a thread for every role, a CTA for every tile, the planned cluster and"
-    " the planned shared memory. gemmgen derives it: this is a fault in gemmgen.",
+    " the planned shared memory, and takes problems that cluster tiles cover. gemmgen derives it:"
+    " this is a fault in gemmgen.",
     "P268": "Every printed constant evaluates to the number that was planned and proved. gemmgen"
     " derives them: this is a fault in gemmgen.",
     "P291": "Legal, but no template prints these element types yet.",

@@ -10,7 +10,7 @@ from variants import SPECS, vary
 
 from gemmgen.check import check_plan
 from gemmgen.check.agreement import check_agreement, evaluate
-from gemmgen.plan import Plan, make_plan
+from gemmgen.plan import Plan, Sum, make_plan
 from gemmgen.spec import load_spec
 
 ALL = sorted(p.relative_to(SPECS).with_suffix("").as_posix() for p in SPECS.rglob("*.toml"))
@@ -37,6 +37,10 @@ def _tmem(plan: Plan, allocated: int) -> Plan:
     return replace(plan, tmem=replace(plan.tmem, allocated=allocated))
 
 
+def _m_multiple(plan: Plan, rows: int) -> Plan:
+    return replace(plan, problem=replace(plan.problem, m_multiple=Sum(rows, str(rows))))
+
+
 FAULTS: dict[str, tuple[str, Callable[[Plan], Plan]]] = {
     "B over A": ("P265", lambda p: _moved(p, "b", p.smem.field("a").offset)),
     "A off its alignment": ("P265", lambda p: _moved(p, "a", p.smem.field("a").offset + 128)),
@@ -58,6 +62,7 @@ FAULTS: dict[str, tuple[str, Callable[[Plan], Plan]]] = {
         "P267",
         lambda p: replace(p, roles=tuple(replace(r, leader_only=False) for r in p.roles)),
     ),
+    "M of half a tile": ("P267", lambda p: _m_multiple(p, p.geometry.cluster_tile_m // 2)),
     "bytes of one CTA": ("P268", lambda p: _constant(p, "AB_BYTES", "TILE_M * TILE_K * 2")),
     "a shorter ring": ("P268", lambda p: _constant(p, "AB_STAGES", "5")),
     "another warp": ("P268", lambda p: _constant(p, "MMA_WARP", "5")),
