@@ -19,6 +19,7 @@ from gemmgen.records import CaseRecord, TestRecord, write_records
 from gemmgen.terms import Finding, GemmgenError
 
 if TYPE_CHECKING:
+    from gemmgen.run.explore import Exploration
     from gemmgen.run.options import Options
 
 LARGEST_MATRIX = 1 << 31
@@ -80,6 +81,12 @@ class Shape(click.ParamType[tuple[int, int, int]]):
     help="Explore so many schedules over all timings and sizes instead; shrink what fails.",
 )
 @click.option(
+    "--races/--no-races",
+    default=True,
+    show_default=True,
+    help="Look for races in the emulator (E260 to E269), at half again the time.",
+)
+@click.option(
     "--sm-count",
     type=click.IntRange(min=1),
     default=8,
@@ -111,6 +118,7 @@ def command(
     target: str,
     seed: int,
     schedules: int | None,
+    races: bool,
     sm_count: int,
     jobs: int | None,
     libraries: Path | None,
@@ -131,11 +139,14 @@ def command(
     if runner in ("gpu", "both"):
         _require_driver()
     if schedules is not None:
-        _explore(kernels, schedules, shapes, runner, seed, sm_count, jobs, allow, json_path)
+        from gemmgen.run.explore import Exploration
+
+        exploration = Exploration(schedules, seed, sm_count, shapes, allow, races=races)
+        _explore(kernels, exploration, runner, jobs, json_path)
         return
     if runner == "auto" and _given("timing"):
         runner = "emulate"
-    settings = Settings(timing=timing, target=target, seed=seed, sm_count=sm_count)
+    settings = Settings(timing=timing, target=target, seed=seed, sm_count=sm_count, races=races)
     options = Options(runner, shapes, settings, allow, max_failures, libraries)
     start = time.perf_counter()
     records = _run(kernels, options, jobs)
@@ -164,25 +175,20 @@ def _given(name: str) -> bool:
 
 def _explore(
     kernels: list[Path],
-    schedules: int,
-    shapes: tuple[tuple[int, int, int], ...],
+    options: Exploration,
     runner: str,
-    seed: int,
-    sm_count: int,
     jobs: int | None,
-    allow: tuple[str, ...],
     json_path: Path | None,
 ) -> None:
     """`--schedules`: exits with 1 when a schedule fails."""
     from gemmgen.cli.explore import explore
-    from gemmgen.run.explore import Exploration
 
     if runner not in ("auto", "emulate"):
         raise click.UsageError(f"--schedules runs in the emulator, not with --runner {runner}")
     for name in ("timing", "target"):
         if _given(name):
             raise click.UsageError(f"--schedules turns over all timings: leave --{name} out")
-    records = explore(kernels, Exploration(schedules, seed, sm_count, shapes, allow), jobs)
+    records = explore(kernels, options, jobs)
     if json_path is not None:
         write_records(json_path, records, "explorations")
     if any(record.status != "passed" for record in records):

@@ -17,6 +17,7 @@ from gemmgen.emulate.machine import Machine
 from gemmgen.emulate.memory import SHARED_OFFSET_MASK, Buffer, GlobalMemory
 from gemmgen.emulate.program import Program, program
 from gemmgen.emulate.ptx import Kernel
+from gemmgen.emulate.race import RaceDetector, Rules
 from gemmgen.emulate.settings import BarrierInfo, Settings
 from gemmgen.emulate.timing import timing
 
@@ -51,6 +52,9 @@ def emulate(
     """
     chosen = settings or Settings()
     loaded = program(launch.ptx, launch.entry)
+    if chosen.races:
+        rules = Rules(once=frozenset(b.name for b in buffers if b.once))
+        listeners = (RaceDetector(rules), *listeners)
     machine = _machine(launch, loaded, buffers, chosen, barriers or {}, listeners)
     started = time.perf_counter()
     with np.errstate(all="ignore"), one_thread():

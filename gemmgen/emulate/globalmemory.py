@@ -22,13 +22,14 @@ _ORIGIN = 32  # bytes: the widest access of one lane
 @dataclass
 class Buffer:
     """Host memory that the kernel may reach: ``data`` is a uint8 1-D view, read and written in
-    place.
+    place. ``once``: each byte is written once at the most, or race detection says so (E269).
     """
 
     name: str
     address: int
     data: Bytes
     writable: bool = True
+    once: bool = False
 
 
 class _Mapped:

@@ -19,6 +19,7 @@ class Settings:
     until E218; 0 means no limit. ``quantum``: basic blocks that a warp runs before another is
     picked. ``livelock_instructions``: warp instructions without any progress until E202.
     ``check_uninitialised``: raise E207 on a read of shared memory that nothing has written.
+    ``races``: look for races as well (E260 to E269), on top of what always is looked for.
     """
 
     timing: str = "lazy"
@@ -30,6 +31,7 @@ class Settings:
     quantum: int = 256
     livelock_instructions: int = 2_000_000
     check_uninitialised: bool = True
+    races: bool = False
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ class Exploration:
         sm_count: SMs of the emulated device; see `gemmgen.run.schedules.problems`.
         shapes: (M, N, K) to run; empty for the plan's default shapes.
         allow: compile findings to let pass, by name.
+        races: look for races in every run.
         shrink_seconds: time to look for a smaller failing run; 0 does not look.
     """
 
@@ -40,6 +41,7 @@ class Exploration:
     shapes: tuple[Triple, ...] = ()
     allow: tuple[str, ...] = ()
     shrink_seconds: float = 60.0
+    races: bool = True
 
 
 @dataclass(frozen=True)
@@ -146,6 +148,7 @@ def _planned(subject: Subject, options: Exploration) -> tuple[Schedule, ...]:
         seed=options.seed,
         sm_count=options.sm_count,
         shapes=options.shapes,
+        races=options.races,
     )
 
 

@@ -17,7 +17,7 @@ class Options:
     Attributes:
         runner: ``auto``, ``emulate``, ``gpu``, ``both`` or ``none`` (compile only).
         shapes: (M, N, K) to run; empty for the plan's default shapes.
-        settings: timing, seed and SM count of the emulated device.
+        settings: timing, seed and SM count of the emulated device, and whether to look for races.
         allow: compile findings to let pass, by name.
         max_failures: stop a file after this many failed cases; 0 never stops.
         libraries: folder of built libraries for the GPU; None compiles the file there.
@@ -25,7 +25,7 @@ class Options:
 
     runner: str = "auto"
     shapes: tuple[Triple, ...] = ()
-    settings: Settings = field(default_factory=Settings)
+    settings: Settings = field(default_factory=lambda: Settings(races=True))
     allow: tuple[str, ...] = ()
     max_failures: int = 1
     libraries: Path | None = None

@@ -77,7 +77,7 @@ class EmulateRunner:
         buffers = [
             _buffer("a", problem.a, writable=False),
             _buffer("b", problem.b, writable=False),
-            _buffer("d", out.whole, writable=True),
+            _buffer("d", out.whole, writable=True, once=True),
         ]
         result = emulate(
             launch,
@@ -89,9 +89,9 @@ class EmulateRunner:
         return RunFacts(result.instructions)
 
 
-def _buffer(name: str, tensor: torch.Tensor, *, writable: bool) -> Buffer:
+def _buffer(name: str, tensor: torch.Tensor, *, writable: bool, once: bool = False) -> Buffer:
     data = tensor.view(torch.uint8).flatten().numpy()
-    return Buffer(name, tensor.data_ptr(), data, writable)
+    return Buffer(name, tensor.data_ptr(), data, writable, once)
 
 
 class GpuRunner:

@@ -103,6 +103,7 @@ def plan_schedules(
     seed: int = 0,
     sm_count: int = DEFAULT_SM_COUNT,
     shapes: tuple[Triple, ...] = (),
+    races: bool = True,
 ) -> tuple[Schedule, ...]:
     """`count` schedules over policies, their targets and problem sizes.
 
@@ -122,7 +123,7 @@ def plan_schedules(
         choices = targets.get(policy, ("",))
         target = choices[(turn + turn // len(pairs)) % len(choices)]
         shape, sms = pairs[at]
-        settings = Settings(timing=policy, target=target, seed=seed + index, sm_count=sms)
+        settings = Settings(policy, seed + index, target, sm_count=sms, races=races)
         out.append(Schedule(index, shape, settings))
     return tuple(out)
 
@@ -136,4 +137,6 @@ def command_line(path: Path | str, shape: Triple, settings: Settings) -> str:
     words += ["--seed", str(settings.seed)]
     if settings.sm_count != DEFAULT_SM_COUNT:
         words += ["--sm-count", str(settings.sm_count)]
+    if not settings.races:
+        words += ["--no-races"]
     return shlex.join(words)

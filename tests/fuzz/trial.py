@@ -148,6 +148,7 @@ def schedule(drawn: Drawn, plan: Plan) -> tuple[Triple, Settings]:
         seed=drawn.seed,
         sm_count=sm_count,
         max_instructions=LONGEST,
+        races=True,
     )
     return small[drawn.pick // 2 % len(small)], settings
 

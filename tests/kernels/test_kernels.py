@@ -32,13 +32,13 @@ def runner(request: pytest.FixtureRequest, subject: Subject) -> str:
 def test_kernel_equals_torch_on_a_long_k_and_on_several_tiles(subject, runner) -> None:
     shapes = every_shape(subject.plan)
     longest = max(shapes, key=lambda shape: shape.k / (shape.m * shape.n))
-    _prove(subject, runner, [longest, shapes[-1]], Settings(sm_count=SM_COUNT))
+    _prove(subject, runner, [longest, shapes[-1]], Settings(sm_count=SM_COUNT, races=True))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("timing", ["lazy", "eager", "random"])
 def test_kernel_equals_torch_on_every_default_shape(subject, runner, timing) -> None:
-    settings = Settings(timing=timing, seed=1, sm_count=SM_COUNT)
+    settings = Settings(timing=timing, seed=1, sm_count=SM_COUNT, races=True)
     _prove(subject, runner, every_shape(subject.plan), settings)
 
 

@@ -83,14 +83,14 @@ def test_equal_arguments_give_equal_schedules_and_seeds_count_on() -> None:
 
 
 def test_the_command_line_names_the_whole_schedule() -> None:
-    settings = Settings(timing="starve", target="tma_load", seed=17, sm_count=2)
+    settings = Settings(timing="starve", target="tma_load", seed=17, sm_count=2, races=True)
     words = shlex.split(command_line("my kernels/v8.py", (256, 512, 448), settings))
     assert words == [
         *("gemmgen", "test", "my kernels/v8.py", "--shape", "256,512,448", "--timing", "starve"),
         *("--target", "tma_load", "--seed", "17", "--sm-count", "2"),
     ]
     plain = command_line("v8.py", (256, 256, 64), Settings(timing="eager", sm_count=8))
-    assert plain == "gemmgen test v8.py --shape 256,256,64 --timing eager --seed 0"
+    assert plain == "gemmgen test v8.py --shape 256,256,64 --timing eager --seed 0 --no-races"
 
 
 @pytest.mark.parametrize(

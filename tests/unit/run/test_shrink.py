@@ -52,7 +52,7 @@ def test_a_commit_without_the_peer_hangs_far_above_the_stage_count_only(tmp_path
     assert (record.case.timing, record.ctas) == ("lazy", 2)
     assert "k_tiles <= 6 = ab_stages, fails with 7: the A/B ring of 6 must wrap" in record.notes[0]
     assert record.notes[-1].startswith("whatever the timing")
-    assert record.command.endswith("--shape 256,256,448 --timing lazy --seed 5")
+    assert record.command.endswith("--shape 256,256,448 --timing lazy --seed 5 --no-races")
 
 
 def test_a_stage_that_restarts_with_each_tile_needs_a_second_tile_and_no_wrap(
