@@ -7,12 +7,12 @@ import fnmatch
 import multiprocessing
 import sys
 import time
-import warnings
 from collections.abc import Iterator
+from pathlib import Path
 
-from conformance import cutlass_examples, quack
+from conformance import cutlass_examples, page, quack, worker
 from conformance.model import Case
-from conformance.runs import POLICIES, Row, run_case
+from conformance.runs import POLICIES, Row
 
 RECYCLE = 12  # cases a process: compilers keep what they made
 
@@ -25,6 +25,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--jobs", type=int, default=2, help="worker processes (2)")
     parser.add_argument("--no-races", action="store_true", help="run without the race detector")
+    parser.add_argument("--write", type=Path, help="write the table as a Markdown page here")
     parser.add_argument("--list", action="store_true", help="name the cases and run none")
     return parser.parse_args(argv)
 
@@ -40,18 +41,11 @@ def every_case() -> tuple[Case, ...]:
     return tuple(found)
 
 
-def _run(job: tuple[str, tuple[str, ...], bool]) -> Row:
-    name, policies, races = job
-    warnings.simplefilter("ignore")
-    cases = {case.name: case for case in (*quack.cases(), *cutlass_examples.cases())}
-    return run_case(cases[name], policies, races=races)
-
-
 def _rows(cases: list[Case], policies: tuple[str, ...], jobs: int, races: bool) -> Iterator[Row]:
     todo = [(case.name, policies, races) for case in cases]
     context = multiprocessing.get_context("spawn")
     with context.Pool(min(jobs, len(todo)), maxtasksperchild=RECYCLE) as pool:
-        yield from pool.imap_unordered(_run, todo)
+        yield from pool.imap_unordered(worker.run, todo)
 
 
 def _table(cases: list[Case], rows: dict[str, Row]) -> Iterator[str]:
@@ -92,6 +86,8 @@ def main(argv: list[str]) -> int:
         result = f"FAILED {row.message}" if row.message else "passed"
         print(f"{len(rows)}/{len(cases)} {row.case}: {result}", file=sys.stderr, flush=True)
     print("\n".join(_table(cases, rows)))
+    if options.write:
+        page.write(options.write, page.page(cases, rows, races=not options.no_races))
     failed = [row for row in rows.values() if row.message]
     for row in failed:
         print(f"\n{row.case}: {row.message}")

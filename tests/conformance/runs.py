@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from conformance.matrices import SM_COUNT
 from conformance.model import Case, Prepared
@@ -28,6 +29,7 @@ class Row:
 
     Attributes:
         runs: how many ran.
+        passed: how many of them passed, by policy.
         message: empty when all passed, else the failed run and what it said.
         compiled, seconds: seconds to compile and to run.
     """
@@ -38,6 +40,7 @@ class Row:
     compiled: float
     seconds: float
     message: str = ""
+    passed: dict[str, int] = field(default_factory=dict)
 
 
 def settings_of(case: Case, prepared: Prepared, policies: Iterable[str]) -> Iterator[Settings]:
@@ -87,6 +90,7 @@ def run_case(case: Case, policies: Iterable[str] = POLICIES, *, races: bool = Tr
         return Row(case.name, 0, 0, time.perf_counter() - start, 0.0, message)
     ready = time.perf_counter()
     runs = instructions = 0
+    passed: Counter[str] = Counter()
     message = ""
     for settings in settings_of(case, prepared, policies):
         done, message = run_once(prepared, settings, races=races)
@@ -95,4 +99,6 @@ def run_case(case: Case, policies: Iterable[str] = POLICIES, *, races: bool = Tr
             what = f"{settings.timing} {settings.target} seed {settings.seed}".replace("  ", " ")
             message = f"{what}: {message}"
             break
-    return Row(case.name, runs, instructions, ready - start, time.perf_counter() - ready, message)
+        passed[settings.timing] += 1
+    seconds = time.perf_counter() - ready
+    return Row(case.name, runs, instructions, ready - start, seconds, message, dict(passed))
