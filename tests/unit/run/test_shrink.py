@@ -63,7 +63,7 @@ def test_a_stage_that_restarts_with_each_tile_needs_a_second_tile_and_no_wrap(
     m, n, k = record.case.shape
     assert (m * n, k, record.case.sm_count) == (2 * 256 * 256, 64, 2)
     assert record.notes[0].startswith("passes with 1 tile a cluster, fails with 2: no ring")
-    assert record.command.endswith("--sm-count 2")
+    assert record.command.endswith("--sm-count 2 --no-races")
 
 
 def test_a_producer_that_leaves_early_is_caught_by_starving_commits_alone(tmp_path: Path) -> None:
