@@ -15,8 +15,8 @@ from gemmgen.cli.failures import report_failures
 COMMANDS = {
     name: f"gemmgen.cli.{name}"
     for name in (
-        "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list", "profile",
-        "render", "schema", "show", "sweep", "test", "trace",
+        "ablate", "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list",
+        "profile", "render", "schema", "show", "sweep", "test", "trace",
     )
 }  # fmt: skip
 

@@ -123,7 +123,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         if barrier is not None:
             context[name] = _barrier_words(plan, barrier)
     if spec.arch is Arch.SM90A:
-        context |= wgmma_words(plan, context)
+        context |= wgmma_words(plan, context, slots)
     if done := context.get("mma_done", context.get("acc_full")):
         context["done"] = done
     return context
@@ -173,11 +173,13 @@ def _names(plan: Plan) -> dict[str, str]:
 
 
 def _doc(plan: Plan) -> dict[str, str]:
+    """Words of the docstring; an ablation has its own."""
     lineage = plan.spec.lineage
     what = _paragraph(lineage.what)
     if lineage.predecessor:
         what = _paragraph(f"Against {lineage.predecessor}: {lineage.what}")
-    return {"title": plan.spec.title + ".", "what": what, "why": _paragraph(lineage.why)}
+    head = f"D = A @ B.T: {plan.spec.title}."
+    return {"head": head, "what": what, "why": _paragraph(lineage.why)}
 
 
 def _paragraph(text: str) -> str:

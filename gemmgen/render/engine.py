@@ -22,6 +22,7 @@ import jinja2
 
 from gemmgen.files import cache_folder
 from gemmgen.plan import Plan
+from gemmgen.render.ablate import Ablation
 from gemmgen.render.context import build
 from gemmgen.render.formatter import format_source
 from gemmgen.render.slots import choose
@@ -52,12 +53,19 @@ def _environment(folder: Path) -> jinja2.Environment:
     )
 
 
-def render(plan: Plan, *, spec_path: str, templates: Path | None = None) -> str:
+def render(
+    plan: Plan,
+    *,
+    spec_path: str,
+    templates: Path | None = None,
+    ablation: Ablation | None = None,
+) -> str:
     """Print `plan` as the text of a generated file.
 
     Args:
         spec_path: path of the spec as the header shows it, relative to the project's root.
         templates: another folder of templates, for experiments and mutants.
+        ablation: print the kernel with this removed or doubled; `plan` has its settings already.
 
     Returns:
         Formatted Python source; the same bytes for the same plan and templates.
@@ -67,13 +75,18 @@ def render(plan: Plan, *, spec_path: str, templates: Path | None = None) -> str:
             rule; R302, the result is not Python.
     """
     environment = _environment(templates or templates_folder())
-    slots = choose(plan)
+    whole = choose(plan)
+    slots = ablation.exchange(plan, whole) if ablation else whole
     context = build(plan, slots)
     context |= {
         "plan": plan,
         "spec_path": spec_path,
         "digest": digest(plan.spec),
+        "ablation": (),
     }
+    if ablation:
+        context |= ablation.words(plan)
+        context["base"] = _fill(environment, whole, context)
     context["fill"] = _fill(environment, slots, context)
     context["wrap"] = _wrap(environment, slots, context)
     try:
@@ -90,7 +103,7 @@ def _fill(
     def fill(slot: str) -> str:
         if slot not in slots:
             return _EMPTY
-        return environment.get_template(slots[slot]).render(context).rstrip("\n")
+        return environment.get_template(slots[slot]).render(context, slot=slot).rstrip("\n")
 
     return fill
 

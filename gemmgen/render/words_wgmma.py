@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from gemmgen.plan import Copy, Plan
 from gemmgen.terms import MainloopKind, Operand
 
 
-def wgmma_words(plan: Plan, words: dict[str, Any]) -> dict[str, Any]:
+def wgmma_words(plan: Plan, words: dict[str, Any], slots: Mapping[str, str]) -> dict[str, Any]:
     """What replaces or joins `words`, which hold what all architectures share."""
-    deferred = plan.spec.epilogue.deferred
+    deferred = "under_k_tiles" in slots
     return {
         "kernel": words["kernel"] | {"nvgpu": _imports(plan)},
         "acc": _accumulator(plan),

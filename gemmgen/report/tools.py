@@ -42,9 +42,17 @@ CODES: Mapping[str, str] = {
     " command goes on with a sweep; another question needs another folder.",
     "T443": "Pictures of sweeps are drawn by Matplotlib: install the `plot` extra. Everything else"
     " of a sweep is there without it.",
+    "T444": "The file is not what `gemmgen bench --json` writes, or of another version of it.",
+    "T445": "Two records of `gemmgen bench` say nothing about each other: another device, or no"
+    " kernel at a shape that both have.",
     "T450": "`--executor dask` needs the package distributed: install the `dask` extra.",
     "T451": "The Dask scheduler does not answer at that address.",
     "T452": "A measurement asks for a worker with the resource GPU, so that a GPU has one at a"
     " time. Start one worker a GPU, with its own CUDA_VISIBLE_DEVICES, `--nthreads 1` and"
     ' `--resources "GPU=1"`.',
+    "T460": "No ablation of that name. The ablations are listed by `gemmgen ablate SPEC`.",
+    "T461": "The ablation does not apply to this kernel: what it would take away or double is not"
+    " there, or the rest cannot be without it. The text says which.",
+    "T462": "The kernel does not take the size at which its ablations were to be timed; the text is"
+    " the kernel's own rule.",
 }

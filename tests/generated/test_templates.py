@@ -9,6 +9,8 @@ import jinja2
 import pytest
 from jinja2 import nodes
 
+from gemmgen.render.ablate import ANNOUNCE, EMPTY
+from gemmgen.render.ablations import ABLATIONS
 from gemmgen.render.slots import TABLES
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
@@ -49,5 +51,9 @@ def test_partial_is_short(path: Path) -> None:
 
 def test_every_partial_stands_in_the_slot_table_and_every_rule_names_a_file() -> None:
     named = {partial for table in TABLES.values() for _, partial, _ in table}
+    rules = [ablation.rules for ablation in ABLATIONS.values()]
+    named |= {partial for own in rules for table in own.values() for _, partial, _ in table}
+    named |= {*ANNOUNCE.values()}
+    named.remove(EMPTY)
     files = {path.relative_to(TEMPLATES).as_posix() for path in PARTIALS}
     assert named == files
