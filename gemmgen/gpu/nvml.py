@@ -1,34 +1,19 @@
-"""Clocks, power and temperature of the current device, read through NVML; never set."""
+"""Clocks, power, temperature and activity of the current device, read through NVML; never set."""
 
 from __future__ import annotations
 
 import ctypes
 import statistics
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import TracebackType
 
 import torch
 
+from gemmgen.bench_records import State
+
 _SM, _MEMORY = 1, 2  # nvmlClockType_t, nvml.h
 _DIE = 0  # nvmlTemperatureSensors_t, nvml.h
-
-
-@dataclass(frozen=True)
-class State:
-    """What NVML says at one moment, or the medians of many.
-
-    Attributes:
-        sm_mhz, memory_mhz: clocks.
-        watts: drawn by the board.
-        celsius: of the die.
-    """
-
-    sm_mhz: float
-    memory_mhz: float
-    watts: float
-    celsius: float
 
 
 Reader = Callable[[], State | None]
@@ -53,7 +38,11 @@ def reader() -> Reader:
         return float("nan") if failed else float(value.value)
 
     def read() -> State:
+        shares = _Shares()
+        failed = library.nvmlDeviceGetUtilizationRates(handle, ctypes.byref(shares))
         return State(
+            gpu_active=None if failed else float(shares.gpu),
+            memory_active=None if failed else float(shares.memory),
             sm_mhz=number("nvmlDeviceGetClockInfo", _SM),
             memory_mhz=number("nvmlDeviceGetClockInfo", _MEMORY),
             watts=number("nvmlDeviceGetPowerUsage") / 1e3,
@@ -61,6 +50,29 @@ def reader() -> Reader:
         )
 
     return read
+
+
+class _Shares(ctypes.Structure):
+    """nvmlUtilization_t, nvml.h."""
+
+    _fields_ = (("gpu", ctypes.c_uint), ("memory", ctypes.c_uint))
+
+
+def median_state(states: Sequence[State]) -> State:
+    """Medians of readings, of which there is at least one."""
+    return State(
+        sm_mhz=statistics.median(s.sm_mhz for s in states),
+        memory_mhz=statistics.median(s.memory_mhz for s in states),
+        watts=statistics.median(s.watts for s in states),
+        celsius=statistics.median(s.celsius for s in states),
+        gpu_active=_median([s.gpu_active for s in states]),
+        memory_active=_median([s.memory_active for s in states]),
+    )
+
+
+def _median(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.median(known) if known else None
 
 
 class Watch:
@@ -82,14 +94,7 @@ class Watch:
     @property
     def during(self) -> State | None:
         """Medians of the samples; None where there are none."""
-        if not self.samples:
-            return None
-        return State(
-            sm_mhz=statistics.median(s.sm_mhz for s in self.samples),
-            memory_mhz=statistics.median(s.memory_mhz for s in self.samples),
-            watts=statistics.median(s.watts for s in self.samples),
-            celsius=statistics.median(s.celsius for s in self.samples),
-        )
+        return median_state(self.samples) if self.samples else None
 
     def __enter__(self) -> Watch:
         self.before = self._read()

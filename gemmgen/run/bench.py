@@ -5,92 +5,18 @@ from __future__ import annotations
 import contextlib
 import platform
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
-from pathlib import Path
-from typing import Any
 
 import torch
 
-from gemmgen.files import write_atomic
+from gemmgen.bench_records import AGAIN, BASELINE, BenchRecord, Entry, ShapeRecord, State
 from gemmgen.gpu.device import describe_device
 from gemmgen.gpu.kernel import GpuKernel
-from gemmgen.gpu.nvml import State, Watch, reader
+from gemmgen.gpu.nvml import Watch, median_state, reader
 from gemmgen.gpu.timing import Call, Plan, Samples, copy_bandwidth, measure
-
-BASELINE, AGAIN = "cublas", "cublas_again"
-Triple = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One contender at one shape.
-
-    Attributes:
-        name: kernel, ``cublas`` or ``cublas_again`` (the A/A column).
-        digest: of its spec; empty for cuBLAS.
-        microseconds: median.
-        spread: half the interquartile range, relative.
-        ratio: time of cuBLAS over its own; above 1 is faster than cuBLAS.
-        tflops, terabytes: per second, from 2MNK and from the bytes of A, B and D once.
-        of_roofline: its rate over the lower of matrix rate and bandwidth x intensity.
-        error: largest absolute distance from torch's result over the largest result.
-        verdict: ``faster``, ``slower`` or ``same`` as cuBLAS, with this run's noise.
-        samples: microseconds of every round.
-    """
-
-    name: str
-    digest: str
-    microseconds: float
-    spread: float
-    ratio: float
-    tflops: float
-    terabytes: float
-    of_roofline: float
-    error: float
-    verdict: str
-    graph: bool
-    samples: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class ShapeRecord:
-    """All contenders at one shape.
-
-    Attributes:
-        noise: the A/A difference or the larger spread, relative.
-        before, during, after: clocks, power and temperature around the timed rounds, and the
-            medians of readings in them (warm-up included); None without NVML.
-    """
-
-    shape: Triple
-    sets: int
-    noise: float
-    entries: tuple[Entry, ...]
-    before: State | None = None
-    during: State | None = None
-    after: State | None = None
-
-
-@dataclass(frozen=True)
-class BenchRecord:
-    """One run of `gemmgen bench`."""
-
-    device: dict[str, Any]
-    versions: dict[str, str]
-    date: str
-    copy_terabytes: float
-    matrix_tflops: float
-    shapes: tuple[ShapeRecord, ...] = ()
-    notes: dict[str, str] = field(default_factory=dict)
-    schema: int = 1
-
-    def write(self, path: Path) -> None:
-        """Write as JSON, whole or not at all."""
-        import json
-
-        write_atomic(path, json.dumps(asdict(self), indent=1) + "\n")
+from gemmgen.records import Triple
 
 
 @dataclass(frozen=True)
@@ -106,6 +32,7 @@ def bench(
     plan: Plan,
     tell: Callable[[ShapeRecord], None] | None = None,
     ceilings: tuple[float, float] | None = None,
+    alone_seconds: float = 0.0,
 ) -> BenchRecord:
     """Time `kernels` against ``torch.mm`` at every shape.
 
@@ -114,15 +41,16 @@ def bench(
 
     Args:
         ceilings: flop/s of the matrix units and bytes/s of the memory; measured by default.
+        alone_seconds: run each contender alone for so long, to read clocks and activity.
 
     Raises:
         RuntimeError: a kernel's result is wrong; the message names it.
     """
     device = describe_device()
-    rate, bandwidth = ceilings or (_matrix_rate(plan), copy_bandwidth(plan))
+    rate, bandwidth = ceilings = ceilings or (_matrix_rate(plan), copy_bandwidth(plan))
     records = []
     for shape in shapes:
-        record = _bench_shape(kernels, shape, plan, device.l2_bytes, rate, bandwidth)
+        record = _bench_shape(kernels, shape, plan, device.l2_bytes, ceilings, alone_seconds)
         records.append(record)
         if tell is not None:
             tell(record)
@@ -187,15 +115,13 @@ def _bench_shape(
     shape: Triple,
     plan: Plan,
     l2_bytes: int,
-    rate: float,
-    bandwidth: float,
+    ceilings: tuple[float, float],
+    alone_seconds: float,
 ) -> ShapeRecord:
-    m, n, k = shape
-    nbytes = 2 * (m * k + n * k + m * n)
-    sets = max(3, min(16, 2 * l2_bytes // nbytes + 1))
+    sets = max(3, min(16, 2 * l2_bytes // nbytes_of(shape) + 1))
     inputs = _make_inputs(shape, sets)
     contenders = {BASELINE: _cublas(inputs), AGAIN: _cublas(inputs)}
-    errors, digests = {BASELINE: 0.0, AGAIN: 0.0}, {BASELINE: "", AGAIN: ""}
+    errors, digests = {}, {}
     for kernel in kernels:
         try:
             kernel.check(inputs.a[0], inputs.b[0], inputs.d[0])
@@ -206,8 +132,51 @@ def _bench_shape(
         contenders[kernel.name] = _kernel_call(kernel, inputs)
     with Watch(reader()) as watch:
         samples = measure(contenders, sets, plan)
+    record = shape_record(shape, sets, samples, digests, errors, ceilings)
+    alone = _alone(contenders, samples, sets, alone_seconds) if alone_seconds else {}
+    return replace(record, before=watch.before, during=watch.during, after=watch.after, alone=alone)
+
+
+def _alone(
+    contenders: Mapping[str, Call], samples: Mapping[str, Samples], sets: int, seconds: float
+) -> dict[str, State]:
+    """Run each contender by itself for `seconds`; the medians of the second half's readings."""
+    found = {}
+    for name, call in contenders.items():
+        if name == AGAIN:
+            continue
+        burst = max(sets, int(2e4 / samples[name].median))
+        begin = time.perf_counter()
+        with Watch(reader()) as watch:
+            while time.perf_counter() - begin < seconds:
+                for index in range(burst):
+                    call(index % sets)
+                torch.cuda.synchronize()
+        half = watch.samples[len(watch.samples) // 2 :]
+        if half:
+            found[name] = median_state(half)
+    return found
+
+
+def nbytes_of(shape: Triple) -> int:
+    """Bytes of A, B and D once, in fp16."""
+    m, n, k = shape
+    return 2 * (m * k + n * k + m * n)
+
+
+def shape_record(
+    shape: Triple,
+    sets: int,
+    samples: Mapping[str, Samples],
+    digests: Mapping[str, str],
+    errors: Mapping[str, float],
+    ceilings: tuple[float, float],
+) -> ShapeRecord:
+    """What `samples` of both cuBLAS columns and of kernels say; see :class:`Entry`."""
+    m, n, k = shape
     noise = _noise(samples)
-    roof = min(rate, bandwidth * (2.0 * m * n * k / nbytes))
+    rate, bandwidth = ceilings
+    roof = min(rate, bandwidth * (2.0 * m * n * k / nbytes_of(shape)))
     base = samples[BASELINE].median
     entries = []
     for name, sample in samples.items():
@@ -216,21 +185,20 @@ def _bench_shape(
         entries.append(
             Entry(
                 name=name,
-                digest=digests[name],
+                digest=digests.get(name, ""),
                 microseconds=sample.median,
                 spread=sample.spread,
                 ratio=ratio,
                 tflops=2e-12 * m * n * k / seconds,
-                terabytes=nbytes * 1e-12 / seconds,
+                terabytes=nbytes_of(shape) * 1e-12 / seconds,
                 of_roofline=2.0 * m * n * k / seconds / roof,
-                error=errors[name],
+                error=errors.get(name, 0.0),
                 verdict=_verdict(ratio, noise),
                 graph=sample.graph,
                 samples=sample.microseconds,
             )
         )
-    states = (watch.before, watch.during, watch.after)
-    return ShapeRecord(shape, sets, noise, tuple(entries), *states)
+    return ShapeRecord(shape, sets, noise, tuple(entries))
 
 
 def _error(kernel: GpuKernel, inputs: _Inputs) -> float:
@@ -243,7 +211,7 @@ def _error(kernel: GpuKernel, inputs: _Inputs) -> float:
     return error
 
 
-def _noise(samples: dict[str, Samples]) -> float:
+def _noise(samples: Mapping[str, Samples]) -> float:
     """The A/A difference of the two cuBLAS columns, or the larger of their spreads."""
     first, second = samples[BASELINE], samples[AGAIN]
     pair = sorted((first.median, second.median))

@@ -19,7 +19,7 @@ import torch
 from gemmgen.gpu.device import describe_device
 from gemmgen.gpu.kernel import GpuKernel, load_library
 from gemmgen.gpu.timing import Plan
-from gemmgen.run.bench import ShapeRecord, bench
+from gemmgen.run.bench import bench
 from gemmgen.run.options import Options
 from gemmgen.run.subject import read_subject
 from gemmgen.run.sweep.tasks import few_shapes
@@ -42,8 +42,8 @@ def run(job: dict[str, Any], tell: Tell) -> None:
             kernels.append(kernel)
     if kernels:
         tell("timing")
-        plan = Plan(rounds=job["rounds"], slice_ms=job["slice_ms"])
-        bench(kernels, shapes, plan, lambda record: tell("timed", record=_plain(record)), UNUSED)
+        plan = Plan(job["rounds"], job["slice_ms"], settle_ms=job["slice_ms"])
+        bench(kernels, shapes, plan, lambda record: tell("timed", record=asdict(record)), UNUSED)
     tell("done")
 
 
@@ -96,10 +96,6 @@ def _wrong_at(kernel: GpuKernel, shapes: list[Any]) -> str:
         if not error_ <= 2e-3:
             return f"wrong at {m}x{n}x{k}: relative error {error_:.2g}"
     return refusals[0] if len(refusals) == len(shapes) else ""
-
-
-def _plain(record: ShapeRecord) -> dict[str, Any]:
-    return asdict(record)
 
 
 def main() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from gemmgen.gpu.nvml import State, Watch
+from gemmgen.bench_records import State
+from gemmgen.gpu.nvml import Watch, median_state
 
 
 def test_a_watch_reads_before_during_and_after_and_takes_medians_of_what_was_during() -> None:
@@ -33,3 +34,10 @@ def test_a_watch_without_nvml_has_nothing_to_say() -> None:
     with Watch(lambda: None) as watch:
         pass
     assert (watch.before, watch.during, watch.after) == (None, None, None)
+
+
+def test_activity_that_nvml_does_not_tell_is_absent_and_not_zero() -> None:
+    known = [State(1.0, 1.0, 1.0, 1.0, share, None) for share in (98.0, 100.0, 100.0)]
+    assert median_state(known).gpu_active == 100.0
+    assert median_state(known).memory_active is None
+    assert median_state([State(1.0, 1.0, 1.0, 1.0)]).gpu_active is None
