@@ -45,6 +45,9 @@ CODES: Mapping[str, str] = {
     "E220": "A CTA exits while an asynchronous operation of its own is unfinished.",
     "E221": "The kernel executed `trap` or `brkpt`.",
     "E222": "An ordinary load or store touches the 8 bytes of an mbarrier.",
+    "E223": "A phase of an mbarrier completes, and the next one too, before a warp that waits for"
+    " the first has looked: the parity is the old one again, and the wait may never pass. Too many"
+    " arrivals, or a ring whose slot is used again before all have seen it.",
     "E230": "The 128 bytes of a tensor map do not describe a tensor: rank, extents, strides, box or"
     " format out of range.",
     "E231": "A tensor copy is not valid: coordinates of another rank, a misaligned address, a"

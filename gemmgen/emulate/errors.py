@@ -30,6 +30,7 @@ TITLES = {
     "E220": "asynchronous operation unfinished at exit",
     "E221": "trap",
     "E222": "generic access to an mbarrier",
+    "E223": "phase of an mbarrier missed by a wait",
 }
 
 

@@ -10,7 +10,7 @@ from gemmgen.emulate.asyncops import Channel
 from gemmgen.emulate.errors import EmulationError
 
 if TYPE_CHECKING:
-    from gemmgen.emulate.machine import Cta, Machine
+    from gemmgen.emulate.machine import Cta, Group, Machine
 
 TX_LIMIT = (1 << 20) - 1  # PTX ISA, "Contents of the mbarrier object": tx-count range
 COUNT_LIMIT = (1 << 20) - 1  # the same table: expected and pending arrival counts
@@ -18,10 +18,12 @@ COUNT_LIMIT = (1 << 20) - 1  # the same table: expected and pending arrival coun
 
 class MBarrier:
     """``count`` expected arrivals; ``pending`` of the current phase; ``tx`` bytes still
-    expected; ``phase`` is how many phases have completed.
+    expected; ``phase`` is how many phases have completed; ``called`` are the groups that the last
+    completion has woken and that have not looked yet.
     """
 
     __slots__ = (
+        "called",
         "channel",
         "count",
         "cta",
@@ -44,6 +46,7 @@ class MBarrier:
         self.tx = 0
         self.phase = 0
         self.channel = Channel()
+        self.called: set[Group] = set()
         self.mark: Any = None  # the listeners' own
 
     @property
@@ -94,6 +97,17 @@ class MBarrier:
         self.arrive(count)
 
     def _flip(self) -> None:
+        """A phase completes. Raises E223 when a wait for the phase before has yet to see it: the
+        parity that it looks at is now the old one again (PTX ISA "mbarrier.test_wait": only the
+        current and the immediately preceding phase can be told apart).
+        """
+        for group in self.called:
+            raise EmulationError(
+                "E223",
+                f"{self.label}: phase {self.phase} completes before {group.cta.where()}, warp "
+                f"{group.warp.index} has seen that phase {self.phase - 1} did",
+            )
+        self.called.update(self.channel.waiters)
         self.phase += 1
         self.count = self.pending = self.next_count
         self.machine.barrier_flipped(self)

@@ -185,6 +185,8 @@ def wait(d: Decoder) -> Handler:
             varying(g, where, value)
             return None
         bar = find(g, where)
+        if bar.called:
+            bar.called.discard(g)
         done = passed(bar, value)
         if not done and parks:
             waited = value & 1 if parity else value

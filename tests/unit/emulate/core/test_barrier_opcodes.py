@@ -313,3 +313,20 @@ def test_a_peek_that_fails_does_not_wait() -> None:
         out,
     )
     assert out.tolist() == [5]
+
+
+def test_a_phase_that_completes_again_before_its_waiter_looks_is_a_fault() -> None:
+    """Warp 1 waits for phase 0 while lanes of warp 0 arrive on a count of one."""
+
+    def body(arrivals: str) -> str:
+        return f"""mov.b32 %r1, smem; setp.eq.u32 %p1, %tid, 0; setp.ge.u32 %p2, %tid, 32;
+        @%p1 mbarrier.init.shared.b64 [%r1], 1; bar.sync 0;
+        @%p2 bra WAITS; bar.sync 1, 32; {arrivals} mbarrier.arrive.shared.b64 _, [%r1]; bra END;
+        WAITS: mbarrier.try_wait.parity.shared.b64 %p3, [%r1], 0; @!%p3 bra WAITS; END:"""
+
+    codes = set()
+    for seed in range(8):
+        settings = Settings(timing="random", seed=seed, quantum=1)
+        codes.add(_code(body(""), block=64, settings=settings).code)
+        run(body("@%p1"), OUT, block=64, settings=settings)
+    assert codes == {"E201", "E223"}  # a hang where the wait begins after the last of them
