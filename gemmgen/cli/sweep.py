@@ -145,7 +145,7 @@ def _executor(kind: str, scheduler: str, jobs: int | None) -> Executor:
     from gemmgen.run.dask_executor import DaskExecutor
     from gemmgen.run.executor import visible_gpus
 
-    return DaskExecutor(scheduler, jobs, len(visible_gpus()))
+    return DaskExecutor(scheduler, jobs, visible_gpus())
 
 
 def _go(state: Sweep, folder: Path, where: Executor, *, build_only: bool, remote: bool) -> None:

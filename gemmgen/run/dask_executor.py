@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -24,13 +25,16 @@ class DaskExecutor:
 
     Args:
         address: of the scheduler, ``tcp://HOST:8786`` say; empty starts workers on this machine.
-        jobs: workers of a cluster on this machine.
+        jobs: workers of a cluster on this machine; one a core by default.
+        devices: CUDA_VISIBLE_DEVICES of each GPU of this machine, one worker each.
 
     Raises:
         GemmgenError: T450, `distributed` is not installed; T451, no scheduler answers.
     """
 
-    def __init__(self, address: str = "", jobs: int | None = None, gpus: int = 0) -> None:
+    def __init__(
+        self, address: str = "", jobs: int | None = None, devices: Sequence[str] = ()
+    ) -> None:
         try:
             distributed = importlib.import_module("distributed")
         except ImportError:
@@ -42,7 +46,7 @@ class DaskExecutor:
         self._distributed: Any = distributed
         self._cluster: Any = None
         if not address:
-            self._cluster = _local_cluster(distributed, jobs, gpus)
+            self._cluster = _local_cluster(distributed, jobs or os.cpu_count() or 1, devices)
         try:
             self.client: Any = self._distributed.Client(self._cluster or address, timeout=10)
         except (OSError, ValueError) as error:
@@ -97,11 +101,20 @@ class DaskExecutor:
             self._cluster.close()
 
 
-def _local_cluster(distributed: Any, jobs: int | None, gpus: int) -> Any:
-    resources = {RESOURCE: 1} if gpus else None
-    return distributed.LocalCluster(
-        n_workers=jobs, threads_per_worker=1, resources=resources, dashboard_address=None
-    )
+def _local_cluster(distributed: Any, jobs: int, devices: Sequence[str]) -> Any:
+    """Worker processes on this machine: one a device, with that device alone, and others."""
+    workers = {}
+    for index in range(max(jobs, len(devices))):
+        options: dict[str, Any] = {"nthreads": 1, "dashboard": False}
+        if index < len(devices):
+            options["resources"] = {RESOURCE: 1}
+            options["env"] = {"CUDA_VISIBLE_DEVICES": devices[index]}
+        workers[index] = {"cls": distributed.Nanny, "options": options}
+    scheduler = {
+        "cls": distributed.Scheduler,
+        "options": {"dashboard_address": ":0", "host": "127.0.0.1", "port": 0},
+    }
+    return distributed.SpecCluster(workers=workers, scheduler=scheduler)
 
 
 def _fault(code: str, title: str, help_: str) -> GemmgenError:

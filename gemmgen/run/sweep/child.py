@@ -27,6 +27,7 @@ from gemmgen.run.verify import verify_file
 from gemmgen.terms import GemmgenError
 
 Tell = Callable[..., None]
+MACHINE = ("T410", "T412", "T414")  # codes of a machine that runs no kernel, whichever it is
 UNUSED = (1.0, 1.0)  # ceilings of a roofline that a sweep does not report
 
 
@@ -58,7 +59,12 @@ def _ready(name: str, job: dict[str, Any], shapes: list[Any], tell: Tell) -> Gpu
             verdict = _verify(source, libraries, quick=job["verify"] == "quick")
         if verdict["status"] == "passed":
             verdict["message"] = _wrong_at(kernel, shapes)
-    except (GemmgenError, RuntimeError, OSError) as error:
+    except GemmgenError as error:
+        if error.findings[0].code in MACHINE:
+            tell("unfit", reason=str(error))
+            sys.exit(1)
+        verdict = {"status": "failed", "cases": 0, "message": str(error)}
+    except (RuntimeError, OSError) as error:
         verdict = {"status": "failed", "cases": 0, "message": str(error)}
     if verdict["message"]:
         verdict["status"] = "failed"

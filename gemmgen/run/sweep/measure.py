@@ -62,7 +62,7 @@ def measure(batch: Batch, device: str = "") -> Measured:
     run without it.
 
     Raises:
-        RuntimeError: the process fails before any kernel runs; the message has its last words.
+        RuntimeError: the machine runs no kernel at all; the message says why.
     """
     out = Measured()
     with tempfile.TemporaryDirectory(prefix="gemmgen-") as name:
@@ -98,6 +98,8 @@ def _attempt(
             match event["event"]:
                 case "device":
                     out.device = event["device"]
+                case "unfit":
+                    raise RuntimeError(event["reason"])
                 case "kernel":
                     current = event["name"]
                 case "verified":

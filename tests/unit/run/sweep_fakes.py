@@ -117,6 +117,9 @@ def fake_child() -> None:
     tell(event="device", device={"name": "made up"})
     for name in job["names"]:
         tell(event="kernel", name=name)
+        if name == "unfit":
+            tell(event="unfit", reason="error[T414]: no tvm_ffi")
+            sys.exit(1)
         if name == "hang":
             time.sleep(60)
         if name == "die":

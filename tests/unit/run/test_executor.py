@@ -70,7 +70,7 @@ def cluster() -> Iterator[str]:
         threads_per_worker=4,
         resources={"GPU": 1},
         processes=False,
-        dashboard_address=None,
+        dashboard_address=":0",
     ) as local:
         yield local.scheduler_address
 
@@ -92,13 +92,28 @@ def test_a_dask_worker_of_one_gpu_measures_one_at_a_time(cluster: str, tmp_path:
     assert list(results.values()) == [1] * 4
 
 
+def seen(_: int, device: str) -> str:
+    """The GPU that this process was given."""
+    time.sleep(0.05)
+    return device or os.environ.get("CUDA_VISIBLE_DEVICES", "")
+
+
+def test_a_dask_cluster_of_this_machine_gives_each_gpu_a_worker_of_its_own() -> None:
+    pytest.importorskip("distributed")
+    from gemmgen.run.dask_executor import DaskExecutor
+
+    with DaskExecutor(jobs=2, devices=["5"]) as executor:
+        assert sorted(dict(executor.each(work, [2, 3])).values()) == [4, 9]
+        assert set(dict(executor.each_on_gpu(seen, [0, 1, 2])).values()) == {"5"}
+
+
 def test_a_dask_cluster_without_a_gpu_and_one_that_is_not_there_are_refused() -> None:
     distributed = pytest.importorskip("distributed")
     from gemmgen.run.dask_executor import DaskExecutor
     from gemmgen.terms import GemmgenError
 
     with (
-        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None) as local,
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as local,
         DaskExecutor(local.scheduler_address) as executor,
         pytest.raises(GemmgenError, match="T452"),
     ):

@@ -17,6 +17,7 @@ import pytest
 import sweep_fakes as fakes
 
 from gemmgen.compile.manifest import check_library
+from gemmgen.run.executor import Died
 from gemmgen.run.sweep import Driver, Sweep, Work, measure, read_sweep
 from gemmgen.run.sweep import drive as drive_module
 from gemmgen.run.sweep.points import make_sweep, write_points
@@ -200,6 +201,20 @@ def test_a_kernel_that_hangs_or_dies_is_named_and_the_others_are_timed(
     assert out.verified[bad].message.startswith(code)
     timed = sorted(entry["name"] for record in out.shapes for entry in record["entries"])
     assert timed == ["one", "two"]
+
+
+def test_a_machine_that_runs_no_kernel_condemns_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "CHILD", "sweep_fakes")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    batch = measure.Batch(((Kernel("unfit", "", ""), {}),), ((1, 1, 1),), 1, 1.0, "quick")
+    with pytest.raises(RuntimeError, match="T414"):
+        measure.measure(batch)
+    state = start(tmp_path, "pipeline.ab_stages=3")
+    drive(state, tmp_path, lambda batch, device: Died("error[T414]: no tvm_ffi"))
+    (point,) = state.points
+    assert (point.status, point.reason) == ("built", "error[T414]: no tvm_ffi")
 
 
 def test_the_state_on_disk_is_plain_json(tmp_path: Path) -> None:
