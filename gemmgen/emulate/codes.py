@@ -29,8 +29,6 @@ CODES: Mapping[str, str] = {
     " round its ring once more), or a cluster barrier must come before the exit.",
     "E212": "The kernel writes to an input.",
     "E213": "An operand that must be the same in all lanes is not.",
-    "E214": "Threads exit while others of their warp or CTA are blocked in a barrier that counts"
-    " them.",
     "E215": "The PTX text cannot be read at the line shown.",
     "E216": "An mbarrier is initialised again, or invalidated, while a phase is under way or warps"
     " wait on it; or it is initialised over a valid one, by a second warp or by all lanes of a"
@@ -42,12 +40,14 @@ CODES: Mapping[str, str] = {
     " that is"
     " no multiple of 32 or differs between arrivals, more threads than expected, a wait without its"
     " arrive.",
-    "E220": "A CTA exits while an asynchronous operation of its own is unfinished.",
     "E221": "The kernel executed `trap` or `brkpt`.",
     "E222": "An ordinary load or store touches the 8 bytes of an mbarrier.",
     "E223": "A phase of an mbarrier completes, and the next one too, before a warp that waits for"
     " the first has looked: the parity is the old one again, and the wait may never pass. Too many"
     " arrivals, or a ring whose slot is used again before all have seen it.",
+    "E224": "setmaxnreg asks for a number of registers that cannot be, lowers what it should raise,"
+    " or is skipped by a warp of the warpgroup. All warps of a warpgroup execute the same one;"
+    " an increase waits until decreases have freed enough, for ever where they never do (E201).",
     "E230": "The 128 bytes of a tensor map do not describe a tensor: rank, extents, strides, box or"
     " format out of range.",
     "E231": "A tensor copy is not valid: coordinates of another rank, a misaligned address, a"
@@ -103,7 +103,8 @@ CODES: Mapping[str, str] = {
     "E266": "A barrier is used by another thread, CTA or unit before its init is visible there: no"
     " fence.mbarrier_init or barrier between.",
     "E267": "An arrival in another CTA is of scope .cta: what came before it need not be visible"
-    " there. Use the cluster scope.",
+    " there: use the cluster scope. Or a thread waits on an mbarrier of another CTA, which is not"
+    " possible: only threads of its own CTA wait on an mbarrier (PTX ISA, mbarrier.try_wait).",
     "E268": "A CTA exits while asynchronous work or another CTA may still reach it.",
     "E269": "An element of the output is written twice: two tiles or threads overlap.",
 }

@@ -21,16 +21,16 @@ TITLES = {
     "E211": "access to a CTA that has exited",
     "E212": "write to a read-only buffer",
     "E213": "operand differs between lanes",
-    "E214": "exit leaves other warps blocked",
     "E215": "PTX cannot be read",
     "E216": "mbarrier initialised while in use",
     "E217": "launch is not valid",
     "E218": "instruction limit reached",
     "E219": "named barrier misused",
-    "E220": "asynchronous operation unfinished at exit",
     "E221": "trap",
     "E222": "generic access to an mbarrier",
     "E223": "phase of an mbarrier missed by a wait",
+    "E224": "setmaxnreg misused",
+    "E267": "arrival or wait with the wrong scope",
 }
 
 

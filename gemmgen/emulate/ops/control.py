@@ -35,10 +35,3 @@ def trap(d: Decoder) -> Handler:
 @op("nanosleep", "pmevent", "discard", "applypriority")
 def nothing(d: Decoder) -> Handler:
     return d.inline("pass")
-
-
-@op("setmaxnreg")
-def set_max_registers(d: Decoder) -> Handler:
-    """Register counts are not modelled; the warp must be together, as `.sync.aligned` says."""
-    d.allow("inc", "dec", "sync", "aligned", "u32")
-    return d.collective(lambda g: None)

@@ -185,6 +185,8 @@ def wait(d: Decoder) -> Handler:
             varying(g, where, value)
             return None
         bar = find(g, where)
+        if bar.cta is not g.cta:
+            raise EmulationError("E267", f"{g.cta.where()} waits on {bar.label}")
         if bar.called:
             bar.called.discard(g)
         done = passed(bar, value)

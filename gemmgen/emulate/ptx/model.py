@@ -133,7 +133,9 @@ class SharedVar:
 
 @dataclass(frozen=True)
 class Kernel:
-    """One entry. ``registers`` is how many slots a thread needs; ``names[slot]`` the PTX name."""
+    """One entry. ``registers`` is how many slots a thread needs; ``names[slot]`` the PTX name;
+    ``min_ctas`` the CTAs an SM that it promises to leave room for, 0 where it promises none.
+    """
 
     name: str
     params: tuple[Param, ...]
@@ -144,6 +146,7 @@ class Kernel:
     shared: tuple[SharedVar, ...]
     local: tuple[SharedVar, ...]
     reqntid: tuple[int, int, int] | None = None
+    min_ctas: int = 0
 
 
 @dataclass(frozen=True)

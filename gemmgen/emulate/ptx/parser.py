@@ -82,6 +82,7 @@ def _entry(stream: Stream, shared: list[SharedVar], files: dict[int, str]) -> Ke
     name = stream.next().text
     params = _params(stream) if stream.accept("(") else ()
     required: tuple[int, int, int] | None = None
+    min_ctas = 0
     while not stream.accept("{"):
         token = stream.next()
         if token.text == ".reqntid":
@@ -90,6 +91,8 @@ def _entry(stream: Stream, shared: list[SharedVar], files: dict[int, str]) -> Ke
                 sizes.append(stream.integer())
             x, y, z = (*sizes, 1, 1)[:3]
             required = (x, y, z)
+        elif token.text == ".minnctapersm":
+            min_ctas = stream.integer()
         elif token.text == ";":
             raise stream.error("an .entry without a body", token)
     body = BodyParser(stream, files, params, shared, variable)
@@ -104,6 +107,7 @@ def _entry(stream: Stream, shared: list[SharedVar], files: dict[int, str]) -> Ke
         shared=(*shared, *body.shared),
         local=tuple(body.local),
         reqntid=required,
+        min_ctas=min_ctas,
     )
 
 

@@ -18,10 +18,14 @@ TITLES = {
     "E264": "tensor memory used while an operation on it may be unfinished",
     "E265": "no tcgen05.fence between a barrier and the tensor core's operations",
     "E266": "mbarrier used before its init is visible",
-    "E267": "arrival with the wrong scope",
+    "E267": "arrival or wait with the wrong scope",
     "E268": "CTA exits while something may still reach it",
     "E269": "output written twice",
 }
+
+ORDER = "nothing orders it after"
+PROXY = "no proxy fence lies between it and"
+FENCE = "no tcgen05.fence lies between it and"
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,9 @@ class SharedRules:
         crosses = old.writes and old.proxy == "generic" and access.proxy == "async"
         if crosses and not ordered(old, now, cells, unit, PROXY_SHARED):
             missing = "fence.proxy.async after the write, on the way to the asynchronous operation"
-            raise fault("E261", self._told(cells, old, access), old, access, missing)
+            raise fault("E261", self._told(cells, old, access, PROXY), old, access, missing)
         if self._fenced(old, access) and not ordered(old, now, cells, unit, AFTER):
-            raise fault("E265", self._told(cells, old, access), old, access, FENCE_AFTER)
+            raise fault("E265", self._told(cells, old, access, FENCE), old, access, FENCE_AFTER)
 
     def simple(self, old: Access, now: Access) -> bool:
         """Whether order is enough: the write has not crossed from one proxy to the other, and no
@@ -91,8 +95,8 @@ class SharedRules:
         mma = self.rules.strict and now.kind == MMA
         return mma and old.writes and old.asynchronous
 
-    def _told(self, cells: Cells, old: Access, now: Access) -> str:
-        return _told(f"shared offset {int(cells().min()):#x} of {self.where}", old, now)
+    def _told(self, cells: Cells, old: Access, now: Access, how: str = ORDER) -> str:
+        return _told(f"shared offset {int(cells().min()):#x} of {self.where}", old, now, how)
 
 
 class GlobalRules:
@@ -114,23 +118,23 @@ class GlobalRules:
         if self.once and old.writes and access.writes:
             raise fault(
                 "E269",
-                self._told(cells, old, access),
+                self._told(cells, old, access, "this comes after"),
                 old,
                 access,
-                "nothing: each byte belongs to one tile",
+                "no edge would help: each byte belongs to one tile, which writes it once",
             )
         crosses = old.writes and old.proxy == "generic" and access.proxy == "async"
         if crosses and not ordered(old, now, cells, unit, PROXY_GLOBAL):
             missing = "fence.proxy.async between the write and the copy"
-            raise fault("E261", self._told(cells, old, access), old, access, missing)
+            raise fault("E261", self._told(cells, old, access, PROXY), old, access, missing)
 
     def simple(self, old: Access, now: Access) -> bool:
         """Whether order is enough: no second write of what is written once, no other proxy."""
         again = self.once and now.writes
         return not old.writes or not (again or (old.proxy == "generic" and now.proxy == "async"))
 
-    def _told(self, cells: Cells, old: Access, now: Access) -> str:
-        return _told(f"byte {int(cells().min()) - self.origin} of `{self.name}`", old, now)
+    def _told(self, cells: Cells, old: Access, now: Access, how: str = ORDER) -> str:
+        return _told(f"byte {int(cells().min()) - self.origin} of `{self.name}`", old, now, how)
 
 
 ALLOC, MMA = "tcgen05.alloc", "tcgen05.mma"
@@ -167,14 +171,14 @@ class TensorRules:
                 if before
                 else "tcgen05.fence::before_thread_sync by the earlier thread, before it signals"
             )
-            raise fault("E265", self._told(cells, old, access), old, access, missing)
+            raise fault("E265", self._told(cells, old, access, FENCE), old, access, missing)
 
     def simple(self, old: Access, now: Access) -> bool:
         """Whether order is enough: no tcgen05 fence is needed between the two."""
         return not self.rules.strict or old.column == now.column or old.column < 0
 
-    def _told(self, cells: Cells, old: Access, now: Access) -> str:
-        return _told(f"column {int(cells().min()) % COLUMNS} of {self.where}", old, now)
+    def _told(self, cells: Cells, old: Access, now: Access, how: str = ORDER) -> str:
+        return _told(f"column {int(cells().min()) % COLUMNS} of {self.where}", old, now, how)
 
 
 RELAXED = (
@@ -183,10 +187,10 @@ RELAXED = (
 )
 
 
-def _told(place: str, old: Access, now: Access) -> str:
+def _told(place: str, old: Access, now: Access, how: str) -> str:
     verb = "is written" if now.writes else "is read"
     what = "write" if old.writes else "read"
-    return f"{place} {verb} by {now.kind}, and nothing orders it after the {what} by {old.kind}"
+    return f"{place} {verb} by {now.kind}, and {how} the {what} by {old.kind}"
 
 
 def _edge(old: Access, now: Access) -> str:

@@ -17,6 +17,7 @@ HEADER = """
 .version 8.7
 .target {target}
 .address_size 64
+.file 1 "kernel.py"
 .extern .shared .align 1024 .b8 smem[];
 .visible .entry kernel({params})
 {{
