@@ -16,7 +16,7 @@ COMMANDS = {
     name: f"gemmgen.cli.{name}"
     for name in (
         "ablate", "bench", "build", "check", "compile", "diff", "explain", "fmt", "ladder", "list",
-        "profile", "render", "schema", "show", "sweep", "test", "trace",
+        "profile", "render", "report", "schema", "show", "sweep", "test", "trace",
     )
 }  # fmt: skip
 

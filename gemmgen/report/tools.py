@@ -55,4 +55,10 @@ CODES: Mapping[str, str] = {
     " there, or the rest cannot be without it. The text says which.",
     "T462": "The kernel does not take the size at which its ablations were to be timed; the text is"
     " the kernel's own rule.",
+    "T470": "A file that `gemmgen report` is to show is not there, or is no JSON record, or lacks"
+    " what records of its kind have.",
+    "T471": "No figure of that name comes from these records; `gemmgen report --figures DIR` writes"
+    " all that do.",
+    "T472": "PNG files are made by a headless Chromium, and there is none here, or it failed. SVG"
+    " files do not need it: `--no-png`.",
 }
