@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gemmgen.cli.common import root_folder
 from gemmgen.files import write_atomic
 from gemmgen.records import TestRecord
+from gemmgen.render.regions import split_regions
+from gemmgen.report import rung as cards
 from gemmgen.report.ladder import Rung, markdown, replace_tables, tables_in
 from gemmgen.report.load import load_records
 from gemmgen.run.ladder import Step, climb, ladder_names
+from gemmgen.spec import load_spec
+from gemmgen.spec.find import find_spec
 from gemmgen.spec.model import Published
 
 RECORDS = Path("docs/records/emulator.json")
@@ -42,7 +47,8 @@ def command(
     """Print the table of a ladder as Markdown.
 
     Without a name, of every ladder. In a document a table stands between
-    `<!-- ladder NAME -->` and `<!-- end ladder -->`.
+    `<!-- ladder NAME -->` and `<!-- end ladder -->`, and the step, resources and barrier map
+    of one rung between `<!-- rung NAME -->` and `<!-- end rung -->`.
     """
     if check and not documents:
         raise click.UsageError("--check needs --into")
@@ -61,8 +67,11 @@ def command(
 
 def _bring(document: Path, root: Path, records: list[TestRecord], *, write: bool) -> str:
     before = document.read_text(encoding="utf-8")
-    names = tables_in(before, str(document))
-    after = replace_tables(before, _tables(names, root, document.resolve().parent, records))
+    wanted = cards.rungs_in(before)
+    after = cards.replace_rungs(before, _cards(wanted, root, records)) if wanted else before
+    if not wanted or "<!-- ladder " in before:
+        names = tables_in(before, str(document))
+        after = replace_tables(after, _tables(names, root, document.resolve().parent, records))
     if after != before and write:
         write_atomic(document, after)
     state = "current" if after == before else ("written" if write else "STALE")
@@ -78,6 +87,32 @@ def _tables(
         name: markdown([_rung(step, root, folder) for step in climb(root, name)], records)
         for name in names
     }
+
+
+def _cards(names: list[str], root: Path, records: list[TestRecord]) -> dict[str, str]:
+    """Card by name of a rung, such as ``tirx/v5_two_stage``."""
+    paths = {name: find_spec(name, root) for name in names}
+    ladders = sorted({load_spec(path).lineage.ladder for path in paths.values()})
+    steps = {step.spec_path.resolve(): step for name in ladders for step in climb(root, name)}
+    known = {record.digest: record.resources.get("registers") for record in records}
+    return {name: _card(steps[path.resolve()], root, known) for name, path in paths.items()}
+
+
+def _card(step: Step, root: Path, registers: dict[str, Any]) -> str:
+    changed = ""
+    if step.kernel is not None:
+        new = step.spec_path.relative_to(root / "specs").with_suffix("")
+        old, counts = new.with_name(step.plan.spec.lineage.predecessor or ""), step.kernel
+        changed = (
+            f"`gemmgen diff {old.as_posix()} {new.as_posix()}`: {counts.changed} lines changed, "
+            f"{counts.inserted} insertions(+), {counts.deleted} deletions(-) "
+            f"in {', '.join(step.regions)}"
+        )
+    (region,) = (part for part in split_regions(step.source) if part.name == "barriers")
+    lines = tuple(line for line in region.lines[1:] if line)
+    published = _figure(step.plan.spec.lineage.published)
+    rung = cards.Rung(changed, lines, published, registers.get(step.digest))
+    return cards.card(step.plan, rung)
 
 
 def _records(root: Path, chosen: Path | None) -> list[TestRecord]:

@@ -170,6 +170,7 @@ def walk_words(plan: Plan) -> dict[str, Any]:
         both.append("m_tile = CONSUMERS * m_tile + consumer  # in rows of one consumer")
     return {
         "index": walk.index,
+        "taker": "cluster" if g.cluster_size > 1 else "CTA",
         "count": walk.count,
         "m_tiles": _tiles("mD.shape[0]", "TILE_M", "CLUSTER_M" * (g.cluster_m > 1), ragged),
         "n_tiles": _tiles("mD.shape[1]", "TILE_N", "CLUSTER_N" * (g.cluster_n > 1), ragged),

@@ -21,6 +21,7 @@ class Step:
     Attributes:
         spec_path: its spec.
         digest: of its resolved spec, as the header of its kernel has it.
+        source: its kernel.
         spec, kernel: what the step changes, header and indentation of the kernel ignored; None for
             the first rung.
         regions: regions of the kernel that differ, in file order.
@@ -29,6 +30,7 @@ class Step:
     plan: Plan
     spec_path: Path
     digest: str
+    source: str
     spec: TextDiff | None
     kernel: TextDiff | None
     regions: tuple[str, ...]
@@ -58,12 +60,13 @@ def _step(rung: Generated, rungs: dict[Path, Generated]) -> Step:
     mark = digest(spec)
     below = rungs.get(rung.spec_path.with_name(f"{spec.lineage.predecessor}.toml"))
     if below is None:
-        return Step(rung.plan, rung.spec_path, mark, None, None, ())
+        return Step(rung.plan, rung.spec_path, mark, rung.source, None, None, ())
     changed = changed_regions(below.source, rung.source)
     return Step(
         plan=rung.plan,
         spec_path=rung.spec_path,
         digest=mark,
+        source=rung.source,
         spec=diff_texts(
             read_text(below.spec_path),
             read_text(rung.spec_path),

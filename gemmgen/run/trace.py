@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gemmgen.emulate import Settings
-from gemmgen.emulate.recorder import Operation, Passing, Recorder, Residence, Waiting
+from gemmgen.emulate.recorder import Operation, Recorder, Residence, Waiting
 from gemmgen.plan import Plan
 from gemmgen.plan.barriers import Purpose
 from gemmgen.records import CaseRecord, Triple
+from gemmgen.run.trace_roles import Turns
 from gemmgen.run.trial import Trial
 from gemmgen.timeline import Span, Timeline, Track
 
@@ -38,12 +39,13 @@ def trace(trial: Trial, shape: Triple, settings: Settings) -> tuple[CaseRecord, 
     case = trial.run(shape, settings, [recorder])
     recorder.close()
     title = f"{trial.subject.plan.name}, {'x'.join(map(str, shape))}, timing {settings.timing}"
-    return case, timeline(trial.subject.plan, recorder, title, settings.timing == "nominal")
+    plan, k = trial.subject.plan, shape[2]
+    return case, timeline(plan, recorder, title, k=k, nominal=settings.timing == "nominal")
 
 
-def timeline(plan: Plan, recorder: Recorder, title: str, nominal: bool) -> Timeline:
-    """The timeline of what `recorder` holds."""
-    builder = _Builder(plan, recorder)
+def timeline(plan: Plan, recorder: Recorder, title: str, *, k: int, nominal: bool) -> Timeline:
+    """The timeline of what `recorder` holds of a run with K = `k`."""
+    builder = _Builder(plan, recorder, k)
     tracks, spans = builder.build()
     end = max((span.end for span in spans), default=0.0)
     stages = plan.spec.pipeline.ab_stages
@@ -70,14 +72,14 @@ def _name(label: str) -> str:
 class _Builder:
     """Puts what a recorder holds on tracks."""
 
-    def __init__(self, plan: Plan, recorder: Recorder) -> None:
+    def __init__(self, plan: Plan, recorder: Recorder, k: int) -> None:
         self.plan = plan
         self.recorder = recorder
         self.spans: dict[_Key, list[Span]] = defaultdict(list)
         names = {b.purpose: b.name for b in plan.barriers}
         self.handover = names.get(Purpose.ACC_FULL, "")
         self.ring = names.get(Purpose.AB_FULL, "")
-        self.waiter = {b.name: b.waits[0].role.value for b in plan.barriers if b.waits}
+        self.turns = Turns(plan, k)
         self.free: defaultdict[object, float] = defaultdict(float)  # of MMAs, by issuing warp
 
     def build(self) -> tuple[tuple[Track, ...], tuple[Span, ...]]:
@@ -115,28 +117,17 @@ class _Builder:
         for passing in self.recorder.passings:
             if passing.at is at:
                 passed[passing.warp].append(passing)
+        issued = defaultdict(list)
+        for operation in self.recorder.operations:
+            if operation.at is at:
+                issued[operation.warp].append(operation)
         for warp in range(self.plan.threads // 32):
-            roles = [r.role.value for r in self.plan.roles if warp in r.warps]
+            roles = [r.role for r in self.plan.roles if warp in r.warps]
             key = (at.sm, "warp", f"warp {warp}: {', '.join(roles) or 'no role'}")
             left = min(at.left[warp].time, end) if warp in at.left else end
-            changes = self._changes(roles, passed[warp], waits[warp])
+            changes = self.turns.changes(roles, passed[warp], waits[warp], issued[warp])
             for span in _states(at.start.time, left, waits[warp]):
                 self.spans[key] += _by_role(span, changes) if span.state == "run" else [span]
-
-    def _changes(
-        self, roles: list[str], passed: list[Passing], waits: list[Waiting]
-    ) -> list[tuple[float, str]]:
-        """When a warp takes up which of its roles: the one that waits for what it passed."""
-        if len(roles) == 1:
-            return [(0.0, roles[0])]
-        at = [(wait.end.time, wait.barrier) for wait in waits]
-        at += [(passing.time.time, passing.barrier) for passing in passed]
-        changes = [(0.0, "")]
-        for time, barrier in sorted(at, key=lambda pair: pair[0]):
-            role = self.waiter.get(_name(barrier), "")
-            if role != changes[-1][1] and (role in roles or not barrier):
-                changes.append((time, role))
-        return changes
 
     def _operation(self, batch: Sequence[Operation]) -> None:
         first = batch[0]

@@ -254,7 +254,7 @@ def gemm_kernel(
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS)
             if warp_idx == 0:
                 with cute.arch.elect_one():
-                    # On rank 0, the leader: another CTA for its peer: cluster scope.
+                    # At rank 0, the leader; its peer is another CTA: cluster scope.
                     cute.arch.mbarrier_arrive(acc_empty + slot, 0, scope=nvvm.MemScopeKind.CLUSTER)
             for chunk in cutlass.range_constexpr(EPI_CHUNKS):
                 cute.autovec_copy(rD[None, chunk], gD[None, n_tile * EPI_CHUNKS + chunk])

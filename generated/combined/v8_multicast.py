@@ -269,7 +269,7 @@ def gemm_kernel(
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER, number_of_threads=32 * EPILOGUE_WARPS)
             if warp_idx == 0:
                 with cute.arch.elect_one():
-                    # On rank leader_rank, the leader: another CTA for its peer: cluster scope.
+                    # At rank leader_rank, the leader; its peer is another CTA: cluster scope.
                     cute.arch.mbarrier_arrive(
                         acc_empty + slot, leader_rank, scope=nvvm.MemScopeKind.CLUSTER
                     )

@@ -256,7 +256,7 @@ def gemm_kernel(
                     cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
                     if warp_idx % 4 == 0:
                         with cute.arch.elect_one():
-                            # On rank 0, the leader: another CTA for its peer: cluster scope.
+                            # At rank 0, the leader; its peer is another CTA: cluster scope.
                             cute.arch.mbarrier_arrive(
                                 acc_empty + slot, 0, scope=nvvm.MemScopeKind.CLUSTER
                             )
@@ -268,7 +268,7 @@ def gemm_kernel(
                 cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
                 cute.arch.barrier(barrier_id=D_BARRIER, number_of_threads=WARPGROUP)
                 if warp_idx % 4 == 0:
-                    with cute.arch.elect_one():
+                    with cute.arch.elect_one():  # unlike a load, a store needs it
                         d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
                         cute.copy(tma_d, tDsD[None, chunk % D_STAGES], d_tile)
                     cute.arch.cp_async_bulk_commit_group()

@@ -118,7 +118,8 @@ def gemm_kernel(
     tCtAcc = cute.make_tensor(tmem, acc_layout)
     cute.copy(copy_ab, tAgA[None, None, None, 0], tAsA)
     cute.copy(copy_ab, tBgB[None, None, None, 0], tBsB)
-    cute.arch.fence_proxy("async.shared", space="cta")  # the tensor core reads what threads wrote
+    # The tensor core reads through the async proxy what the threads wrote.
+    cute.arch.fence_proxy("async.shared", space="cta")
     cute.arch.sync_threads()
     if warp_idx == MMA_WARP:
         for k_block in cutlass.range_constexpr(K_BLOCKS):

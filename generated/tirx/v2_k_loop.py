@@ -119,9 +119,8 @@ def gemm_kernel(
     for k_tile in cutlass.range(k_tiles, unroll=1):
         cute.copy(copy_ab, tAgA[None, None, None, k_tile], tAsA)
         cute.copy(copy_ab, tBgB[None, None, None, k_tile], tBsB)
-        cute.arch.fence_proxy(
-            "async.shared", space="cta"
-        )  # the tensor core reads what threads wrote
+        # The tensor core reads through the async proxy what the threads wrote.
+        cute.arch.fence_proxy("async.shared", space="cta")
         cute.arch.sync_threads()
         if warp_idx == MMA_WARP:
             for k_block in cutlass.range_constexpr(K_BLOCKS):

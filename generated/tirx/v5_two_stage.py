@@ -190,7 +190,7 @@ def gemm_kernel(
         cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
         cute.arch.sync_threads()
         if warp_idx == 0:
-            with cute.arch.elect_one():
+            with cute.arch.elect_one():  # unlike a load, a store needs it
                 d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
                 cute.copy(tma_d, tDsD[None, chunk], d_tile)
             cute.arch.cp_async_bulk_commit_group()

@@ -94,7 +94,7 @@ def gemm_kernel(
     _, _, cta = cute.arch.block_idx()
     _, _, ctas = cute.arch.grid_dim()
     m_tiles, n_tiles = mD.shape[0] // TILE_M, mD.shape[1] // TILE_N
-    tiles = m_tiles * n_tiles  # this cta takes every ctas-th
+    tiles = m_tiles * n_tiles  # this CTA takes every ctas-th
     k_tiles = cute.ceil_div(mA.shape[1], TILE_K)  # TMA fills what lies past K with zeros
 
     smem = SharedStorage(cute.arch.get_dyn_smem(cutlass.Int8, alignment=1024))
@@ -216,7 +216,7 @@ def gemm_kernel(
             cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
             cute.arch.sync_threads()
             if warp_idx == 0:
-                with cute.arch.elect_one():
+                with cute.arch.elect_one():  # unlike a load, a store needs it
                     d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
                     cute.copy(tma_d, tDsD[None, chunk], d_tile)
                 cute.arch.cp_async_bulk_commit_group()

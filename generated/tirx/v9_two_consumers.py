@@ -260,7 +260,7 @@ def gemm_kernel(
                 if cutlass.const_expr(chunk + 1 == EPI_CHUNKS):
                     # This thread has read its row of the accumulator.
                     nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
-                    # On rank 0, the leader: another CTA for its peer: cluster scope.
+                    # At rank 0, the leader; its peer is another CTA: cluster scope.
                     cute.arch.mbarrier_arrive(ld2mma, 0, scope=nvvm.MemScopeKind.CLUSTER)
                 rD.store(rAcc.load().to(cutlass.Float16))
                 if warp_idx % 4 == 0:  # the last store from this buffer has read it
@@ -270,7 +270,7 @@ def gemm_kernel(
                 cute.arch.fence_proxy("async.shared", space="cta")  # TMA reads what threads wrote
                 cute.arch.barrier(barrier_id=D_BARRIER + consumer, number_of_threads=WARPGROUP)
                 if warp_idx % 4 == 0:
-                    with cute.arch.elect_one():
+                    with cute.arch.elect_one():  # unlike a load, a store needs it
                         d_tile = tDgD[None, m_tile, n_tile * EPI_CHUNKS + chunk]
                         cute.copy(tma_d, tDsD[None, 0], d_tile)
                     cute.arch.cp_async_bulk_commit_group()

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from gemmgen.cli import main
 from gemmgen.emulate import Settings
+from gemmgen.records import Triple
 from gemmgen.report.trace_json import chrome_trace
 from gemmgen.report.trace_svg import still
 from gemmgen.run.trace import trace
@@ -26,9 +27,9 @@ SHAPE = (256, 512, 64 * 7)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def _trace(name: str, timing: str = "nominal") -> Timeline:
+def _trace(name: str, timing: str = "nominal", shape: Triple = SHAPE) -> Timeline:
     trial = Trial(faults.ROOT / "generated" / f"{name}.py")
-    case, timeline = trace(trial, SHAPE, Settings(timing=timing, sm_count=2))
+    case, timeline = trace(trial, shape, Settings(timing=timing, sm_count=2))
     assert case.status == "passed", case.message
     return timeline
 
@@ -112,6 +113,16 @@ def test_loads_and_mmas_carry_their_slot_in_ring_order(v8: Timeline) -> None:
     assert all(load.end <= use.start for load, use in zip(loads, mma, strict=True))
     later = zip(loads[6:], mma, strict=False)
     assert all(use.end <= load.start for load, use in later), "a slot is refilled after its use"
+
+
+@pytest.mark.parametrize("name", ["tirx/v2_k_loop", "tirx/v5_two_stage"])
+def test_a_warp_with_every_role_shows_the_one_that_it_has(name: str) -> None:
+    timeline = _trace(name, shape=(128, 128, 448))
+    summed = max(span.end for span in _of(timeline, "mma", "mma"))
+    runs = [s for s in _of(timeline, "warp", "run") if "warp 0" in timeline.tracks[s.track].name]
+    loads = {s.role for s in runs if s.end <= summed}
+    assert {"producer", "mma"} <= loads <= {"producer", "mma", ""}
+    assert {s.role for s in runs if s.start >= summed} == {"epilogue"}
 
 
 @pytest.mark.parametrize("timing", ["lazy", "random", "nominal"])
