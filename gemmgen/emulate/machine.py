@@ -196,6 +196,7 @@ class Cta:
             raise EmulationError("E216", f"{old.label} is initialised again while in use")
         self.barriers[offset] = MBarrier(self.machine, self, offset, count)
         self.shared.mark(offset, 8)
+        self.shared.barred = max(self.shared.barred, offset + 8)
         self.machine.progress += 1
 
 

@@ -102,6 +102,8 @@ def _layout(kernel: Kernel) -> tuple[dict[str, int], int, int]:
             place += var.size
     align = max((v.align for v in kernel.shared if v.size is None), default=16)
     dynamic = -(-place // align) * align
+    if align < SHARED_START and dynamic & align == 0:
+        dynamic += align  # no better aligned than `.align` says: a kernel may not count on more
     symbols |= {v.name: dynamic for v in kernel.shared if v.size is None}
     local = 0
     for var in kernel.local:

@@ -20,15 +20,16 @@ class SharedMemory:
     """Shared memory of one CTA, indexed by offset (the address without its rank bits).
 
     ``data`` is uint8; ``init`` holds 0xFF for each byte that was written. Offsets below
-    ``SHARED_START`` are the system's.
+    ``SHARED_START`` are the system's. ``barred`` is the end of the last mbarrier.
     """
 
-    __slots__ = ("cta", "data", "flags", "init", "size", "space", "strict")
+    __slots__ = ("barred", "cta", "data", "flags", "init", "size", "space", "strict")
 
     def __init__(self, cta: Cta, size: int, strict: bool) -> None:
         self.cta = cta
         self.size = size
         self.strict = strict
+        self.barred = 0
         padded = -(-size // 32) * 32
         self.data: Bytes = np.zeros(padded, dtype=np.uint8)
         self.init: Bytes = np.zeros(padded, dtype=np.uint8)
@@ -41,6 +42,17 @@ class SharedMemory:
             raise EmulationError("E206", f"shared offset {offset:#x} is not a multiple of {align}")
         if offset < SHARED_START or offset + size > self.size:
             raise EmulationError("E205", self._outside(offset, size))
+
+    def _ordinary(self, offset: int, size: int) -> None:
+        """Raise E222 when one of these bytes is part of an mbarrier (PTX ISA "mbarrier": an opaque
+        object, on which only mbarrier operations are defined).
+        """
+        for place in range(offset & -8, min(offset + size, self.barred), 8):
+            bar = self.cta.barriers.get(place)
+            if bar is not None:
+                raise EmulationError(
+                    "E222", f"{size} bytes at shared offset {offset:#x} overlap {bar.label}"
+                )
 
     def _outside(self, offset: int, size: int) -> str:
         return (
@@ -64,22 +76,30 @@ class SharedMemory:
         self.init[offset : offset + size] = 0xFF
 
     def read(self, offset: int, size: int) -> bytes:
-        """Bytes at an offset. Raises E205, E207."""
+        """Bytes at an offset. Raises E205, E207, E222."""
         self.check(offset, size)
+        if offset < self.barred:
+            self._ordinary(offset, size)
         self.check_init(offset, size)
         return self.data[offset : offset + size].tobytes()
 
     def write(self, offset: int, data: bytes) -> None:
-        """Write bytes at an offset. Raises E205."""
+        """Write bytes at an offset. Raises E205, E222."""
         self.check(offset, len(data))
+        if offset < self.barred:
+            self._ordinary(offset, len(data))
         self.data[offset : offset + len(data)] = np.frombuffer(data, dtype=np.uint8)
         self.mark(offset, len(data))
 
     def load(self, group: Group, offset: Value, size: int, count: int) -> list[Value]:
-        """``count`` elements of ``size`` bytes for each active lane. Raises E205, E206, E207."""
+        """``count`` elements of ``size`` bytes for each active lane. Raises E205, E206, E207,
+        E222.
+        """
         total = size * count
         if not isinstance(offset, np.ndarray):
             self.check(offset, total, total)
+            if offset < self.barred:
+                self._ordinary(offset, total)
             self.check_init(offset, total)
             start = offset // size
             view = self.space.views[size]
@@ -104,15 +124,20 @@ class SharedMemory:
         if low < SHARED_START or high + total > self.size:
             bad = low if low < SHARED_START else high
             raise EmulationError("E205", self._outside(bad, total))
+        if low < self.barred:
+            for place in active.tolist():
+                self._ordinary(place, total)
         return active.astype(np.int64)
 
     def store(self, group: Group, offset: Value, size: int, values: Sequence[Value]) -> None:
         """Store ``values`` (elements of ``size`` bytes) at each active lane's offset. Raises E205,
-        E206.
+        E206, E222.
         """
         total = size * len(values)
         if not isinstance(offset, np.ndarray):
             self.check(offset, total, total)
+            if offset < self.barred:
+                self._ordinary(offset, total)
             start = offset // size
             view = self.space.views[size]
             for k, value in enumerate(values):

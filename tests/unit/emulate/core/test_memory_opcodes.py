@@ -7,6 +7,7 @@ import pytest
 from ptx_bench import element, run
 
 from gemmgen.emulate import EmulationError
+from gemmgen.emulate.program import program
 
 
 def _code(body: str, *arrays: np.ndarray, **options: object) -> EmulationError:
@@ -225,3 +226,23 @@ def test_an_error_names_the_source_line() -> None:
     assert error.code == "E221"
     assert error.source == "kernel.py:42"
     assert "CTA (0,0,0), warp 0, all lanes" in str(error)
+
+
+@pytest.mark.parametrize(("align", "place"), [(16, 0x410), (128, 0x480), (1024, 0x400)])
+def test_dynamic_shared_memory_is_no_better_aligned_than_declared(align: int, place: int) -> None:
+    declared = f".extern .shared .align {align} .b8 smem[];"
+    head = ".version 8.7\n.target sm_90a\n.address_size 64\n"
+    text = f"{head}{declared}\n.visible .entry k()\n{{\nret;\n}}\n"
+    assert program(text, "k").dynamic_base == place
+
+
+@pytest.mark.parametrize("body", ["st.shared.u32 [%r1+4], 1;", "ld.shared.u32 %r2, [%r1+4];"])
+@pytest.mark.parametrize("lane", ["%r1", "%r3"])
+def test_an_ordinary_access_to_a_barrier_is_a_fault(body: str, lane: str) -> None:
+    """By one address for all lanes, and by an address a lane, of which the first is the barrier."""
+    init = "mov.b32 %r1, smem; setp.eq.u32 %p1, %tid, 0; @%p1 mbarrier.init.shared.b64 [%r1], 1;"
+    each = "mad.lo.u32 %r3, %tid, 8, %r1; bar.sync 0; "
+    with pytest.raises(EmulationError) as caught:
+        run(init + each + body.replace("%r1", lane), np.zeros(1, np.uint32))
+    assert caught.value.code == "E222"
+    run(init + each + "st.shared.u32 [%r1+8], 1;", np.zeros(1, np.uint32))

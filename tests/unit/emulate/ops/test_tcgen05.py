@@ -143,7 +143,7 @@ def test_an_accumulator_beyond_the_allocation_is_reported() -> None:
 
 def test_an_operand_outside_shared_memory_is_reported() -> None:
     m = simple()
-    m.k("add.u64 %d11, %d11, 3600;")
+    m.k("add.u64 %d11, %d11, 3584;")
     m.mma(instruction(128, 64))
     error = fault_of(m)
     assert error.code == "E236"

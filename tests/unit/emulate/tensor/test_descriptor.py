@@ -107,3 +107,13 @@ def test_mn_major_chunks_lie_where_hand_arithmetic_says(
     chunks = operand_chunks(MatrixDescriptor(*layout), 128, 32, True, 2)
     assert chunks.shape == (16, 16)
     assert chunks[k, m // 8] * 16 == address
+
+
+@pytest.mark.parametrize("span", [32, 64, 128])
+def test_a_swizzled_operand_begins_in_the_first_row_of_the_pattern(span: int) -> None:
+    """A step along K stays in the row; eight rows further the pattern begins again."""
+    for start in (0x8000, 0x8000 + span - 16, 0x8000 + 8 * span):
+        operand_chunks(MatrixDescriptor(start, 16, 8 * span, span), 64, 16, False, 2)
+    for start in (0x8000 + span, 0x8000 + 8 * span - 16):
+        with pytest.raises(EmulationError, match="swizzle repeats every"):
+            operand_chunks(MatrixDescriptor(start, 16, 8 * span, span), 64, 16, False, 2)
