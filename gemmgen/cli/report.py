@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,13 @@ import click
 
 from gemmgen.cli.common import root_folder
 from gemmgen.files import write_atomic
+from gemmgen.terms import Finding, GemmgenError
 
 if TYPE_CHECKING:
     from gemmgen.report.page.diffs import Step
     from gemmgen.report.page.figures import Figure, Quoted
     from gemmgen.report.page.page import Still
-    from gemmgen.spec.model import Published
+    from gemmgen.spec.model import Published, Spec
 
 RECORDS, STILLS = Path("docs/records"), Path("docs/img")
 
@@ -48,11 +50,12 @@ def command(
         raise click.UsageError("--only needs --figures")
     root = root_folder()
     documents = read_documents(records or (root / RECORDS,), root)
-    drawn = all_figures(documents, _quoted(root))
+    specs = _specs(root)
+    drawn = all_figures(documents, _quoted(specs))
     if output is not None:
         from gemmgen.report.page.page import Content, page_html
 
-        content = Content(title, documents, drawn, _steps(root), _stills(root))
+        content = Content(title, documents, drawn, _steps(root, specs), _stills(root))
         text = page_html(content)
         write_atomic(output, text)
         click.echo(f"{output}: {len(drawn)} figures, {len(text.encode()) / 1e6:.2f} MB")
@@ -62,7 +65,6 @@ def command(
 
 def _write_figures(drawn: list[Figure], folder: Path, only: tuple[str, ...], *, png: bool) -> None:
     from gemmgen.report.page.browser import png_files
-    from gemmgen.terms import Finding, GemmgenError
 
     known = {figure.id: figure for figure in drawn}
     unknown = [name for name in only if name not in known]
@@ -79,18 +81,23 @@ def _write_figures(drawn: list[Figure], folder: Path, only: tuple[str, ...], *, 
             click.echo(path)
 
 
-def _quoted(root: Path) -> list[Quoted]:
-    from gemmgen.report.page.figures import Quoted, shape_text
+def _specs(root: Path) -> list[tuple[Path, Spec]]:
+    """Every spec that can be read, in the order of the ladders."""
     from gemmgen.spec import load_spec
     from gemmgen.spec.find import all_specs
-    from gemmgen.terms import GemmgenError
 
     out = []
     for path in all_specs(root):
-        try:
-            spec = load_spec(path)
-        except GemmgenError:
-            continue
+        with contextlib.suppress(GemmgenError):
+            out.append((path, load_spec(path)))
+    return out
+
+
+def _quoted(specs: list[tuple[Path, Spec]]) -> list[Quoted]:
+    from gemmgen.report.page.figures import Quoted, shape_text
+
+    out = []
+    for _, spec in specs:
         figure = spec.lineage.published
         if figure is not None:
             shape = shape_text((figure.m, figure.n, figure.k))
@@ -106,18 +113,20 @@ def _tflops(figure: Published) -> float:
     return 2 * figure.m * figure.n * figure.k / figure.time_us / 1e6
 
 
-def _steps(root: Path) -> list[Step]:
+def _steps(root: Path, specs: list[tuple[Path, Spec]]) -> list[Step]:
+    """Each step whose two kernels are in ``generated/``."""
+    from gemmgen.render.diff import diff_texts
     from gemmgen.report.page.diffs import Step
-    from gemmgen.run.ladder import climb, ladder_names
 
     out = []
-    for ladder in ladder_names(root):
-        for step in climb(root, ladder):
-            spec = step.plan.spec
-            if step.kernel is not None and spec.lineage.predecessor is not None:
-                lineage = spec.lineage
-                below = str(lineage.predecessor)
-                out.append(Step(ladder, below, spec.name, spec.title, lineage.what, step.kernel))
+    for path, spec in specs:
+        lineage = spec.lineage
+        kernel = root / "generated" / path.relative_to(root / "specs").with_suffix(".py")
+        below = kernel.with_name(f"{lineage.predecessor}.py")
+        if lineage.predecessor and kernel.is_file() and below.is_file():
+            diff = diff_texts(below.read_text("utf-8"), kernel.read_text("utf-8"))
+            names = (lineage.ladder, str(lineage.predecessor), spec.name)
+            out.append(Step(*names, spec.title, lineage.what, diff))
     return out
 
 

@@ -285,7 +285,7 @@ def curves(
     _y_axis(svg, y_axis, left, right)
     svg.text("dim small", 4, 16, y_label)
     places = {name: left + (right - left) * (i + 0.5) / len(ticks) for i, name in enumerate(ticks)}
-    turned = max(text_width(name, 11) for name in ticks) > (right - left) / len(ticks) - 4
+    turned = max(text_width(name, 11) for name in ticks) > (right - left) / len(ticks) + 2
     for name, x in places.items():
         if turned:
             svg.text("dim small", x + 4, bottom + 13, name, "end", -35)

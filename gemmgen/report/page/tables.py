@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -89,7 +90,7 @@ def resources_html(tests: Sequence[Named[list[TestRecord]]]) -> str:
             uses.setdefault(record.file, record)
             where.setdefault(record.file, {})[verified(record)] = None
     rows = [RESOURCES]
-    for file, record in uses.items():
+    for file, record in sorted(uses.items(), key=lambda item: _natural(item[0])):
         use = record.resources
         if not use:
             continue
@@ -110,3 +111,10 @@ def resources_html(tests: Sequence[Named[list[TestRecord]]]) -> str:
         return ""
     names = ", ".join(named.name for named in tests)
     return f"{table_html(rows)}<p class='record'>{escape(names)}</p>"
+
+
+def _natural(path: str) -> tuple[str, list[tuple[int, str]]]:
+    """Sort key: folder by folder, h10 after h9."""
+    folder, _, name = path.rpartition("/")
+    pieces = re.findall(r"(\d+)|(\D+)", name)
+    return folder, [(int(digits or -1), text) for digits, text in pieces]

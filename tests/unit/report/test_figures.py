@@ -1,0 +1,130 @@
+"""Figures show what is in their records, name them, and say what is only published."""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gemmgen.report.page.charts import Bar, Scale, bars
+from gemmgen.report.page.documents import Documents, Named, read_documents
+from gemmgen.report.page.figures import (
+    Figure,
+    Quoted,
+    ablation_figures,
+    all_figures,
+    short,
+    sweep_figures,
+)
+from gemmgen.report.page.page import figure_html
+
+QUOTED = [Quoted("cute", "v8_persistent", "B200", "4096³", 1402.4)]
+
+
+def _texts(figure: Figure) -> list[str]:
+    return [node.text or "" for node in ET.fromstring(figure.svg.alone()).iter() if node.text]
+
+
+@pytest.fixture
+def figures(root: Path) -> list[Figure]:
+    return all_figures(read_documents([root / "docs/records"], root), QUOTED)
+
+
+def test_every_figure_is_well_formed_and_has_a_name_of_its_own(figures: list[Figure]) -> None:
+    assert len({figure.id for figure in figures}) == len(figures) > 8
+    for figure in figures:
+        ET.fromstring(figure.svg.alone())
+        ET.fromstring(figure.svg.inline())
+        assert re.fullmatch(r"[a-z0-9-]+", figure.id)
+
+
+def test_every_figure_names_its_record_or_says_that_it_is_published(
+    figures: list[Figure],
+) -> None:
+    for figure in figures:
+        html = figure_html(figure)
+        assert figure.source in html
+        if figure.section == "published":
+            assert "published, not measured here" in html
+        elif figure.id != "tuned-ratio":
+            assert re.search(r"docs/records/\w+\.json", figure.source)
+
+
+def test_nothing_is_drawn_outside_of_a_figure(figures: list[Figure]) -> None:
+    for figure in figures:
+        for node in ET.fromstring(figure.svg.alone()).iter():
+            for key, limit in (("x", figure.svg.width), ("y", figure.svg.height)):
+                if key in node.attrib:
+                    assert -1 <= float(node.attrib[key]) <= limit + 1, (figure.id, node.attrib)
+
+
+def test_a_ladder_has_every_kernel_with_its_time(root: Path) -> None:
+    path = root / "docs/records/h200_hopper_ladder.json"
+    documents = read_documents([path], root)
+    record = documents.benches[0].record
+    time = next(figure for figure in all_figures(documents, ()) if "time" in figure.id)
+    for entry in record.shapes[0].entries:
+        if entry.name not in ("cublas", "cublas_again"):
+            assert entry.name in _texts(time)
+            assert f"{entry.microseconds:,.0f} µs" in _texts(time)
+
+
+def test_published_figures_are_hollow_and_never_beside_measured_ones() -> None:
+    (figure,) = all_figures(Documents(), QUOTED)
+    assert figure.section == "published"
+    assert 'class="published"' in figure.svg.inline()
+    assert 'class="f0"' not in figure.svg.inline()
+    assert "1,402" in _texts(figure)
+
+
+def test_a_sweep_has_a_curve_with_a_band_for_each_value_of_the_other_keys(
+    sweep: dict[str, Any],
+) -> None:
+    (figure,) = sweep_figures(Named("s.json", sweep))
+    svg = figure.svg.inline()
+    assert svg.count('class="curve ') == svg.count('class="band ') == 2
+    assert "group_m 8" in svg
+    assert "1 refused" in figure.note
+    assert figure.points == (
+        "Best: ab_stages 4, group_m 8, 5.0% faster than ab_stages 3, group_m 8 (noise 2.0%).",
+    )
+
+
+def test_a_best_within_the_noise_is_not_called_best(sweep: dict[str, Any]) -> None:
+    sweep["finals"]["512x512x512"] |= {"clear": False, "gain": 0.01}
+    (figure,) = sweep_figures(Named("s.json", sweep))
+    assert figure.points[0].startswith("No clear best")
+    assert "within the noise of 2.0%" in figure.points[0]
+
+
+def test_ablations_tell_gemms_from_what_is_none(ablation: dict[str, Any]) -> None:
+    (figure,) = ablation_figures(Named("a.json", ablation))
+    svg = figure.svg.inline()
+    assert svg.count('class="f1"') == 1
+    assert svg.count('class="f2"') == 1
+    assert "loads_only: the loads alone take 83% of the time." in figure.points
+    assert "h9_persistent" in figure.title
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    rows = [Bar("a", 1.0, "1"), Bar("b", 2.0, "2"), Bar("c", 4.0, "4")]
+    drawn = ET.fromstring(bars("t", rows, unit="u").inline())
+    widths = [float(n.attrib["width"]) for n in drawn.iter("rect") if n.attrib["class"] == "f0"]
+    assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
+    assert widths[2] == pytest.approx(4 * widths[0], abs=0.3)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 1.07), (0, 112), (0.95, 1.2), (3, 70000)])
+def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
+    ticks = Scale(low, high, 0, 100).ticks()
+    assert 2 <= len(ticks) <= 7
+    assert all(low - 1e-9 <= tick <= high + 1e-9 for tick in ticks)
+
+
+def test_rungs_are_short_and_other_kernels_whole() -> None:
+    assert short("h10_pingpong") == "h10"
+    assert short("h200_4096x4096x4096") == "tuned"
+    assert short("cublas") == "cublas"
