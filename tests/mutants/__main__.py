@@ -30,7 +30,11 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         "--out", type=Path, default=ROOT / "out" / "mutants", help="results and tables"
     )
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
-    parser.add_argument("--keep-found", action="store_true", help="trust finds of earlier code too")
+    parser.add_argument(
+        "--keep-found",
+        action="store_true",
+        help="trust finds of earlier code too, and argued survivors",
+    )
     parser.add_argument("--list", action="store_true", help="name the mutants and run none")
     return parser.parse_args(argv)
 

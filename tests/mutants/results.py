@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mutants.equivalent import argued, arguments
 from mutants.model import Detector, Mutant, Outcome
 from mutants.subjects import ROOT
 
@@ -35,18 +36,20 @@ class Results:
 
     Args:
         folder: where the file lies.
-        keep_found: finds of earlier code count too.
+        keep_found: finds of earlier code count too, and so do survivors that are argued.
     """
 
     def __init__(self, folder: Path, *, keep_found: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "results.jsonl"
         self.code = code_digest()
-        self.known: dict[tuple[str, str], Outcome] = {}
+        self.keep_found = keep_found
+        self.arguments = arguments()
+        self.known: dict[tuple[str, str], tuple[Outcome, bool]] = {}
+        """Outcomes, and whether the code is today's."""
         for row in self._rows():
-            outcome = _outcome(row["outcome"])
-            if row["code"] == self.code or (keep_found and outcome.killed):
-                self.known[row["rung"], row["digest"]] = outcome
+            key = row["rung"], row["digest"]
+            self.known[key] = _outcome(row["outcome"]), row["code"] == self.code
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         if self.path.is_file():
@@ -55,11 +58,15 @@ class Results:
 
     def get(self, mutant: Mutant) -> Outcome | None:
         """What is known of `mutant`."""
-        return self.known.get((mutant.rung, mutant.digest))
+        outcome, current = self.known.get((mutant.rung, mutant.digest), (None, False))
+        if outcome is None or current:
+            return outcome
+        stays = outcome.killed or argued(mutant, self.arguments) is not None
+        return outcome if self.keep_found and stays else None
 
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Remember an outcome."""
-        self.known[mutant.rung, mutant.digest] = outcome
+        self.known[mutant.rung, mutant.digest] = outcome, True
         row = {
             "name": mutant.name,
             "rung": mutant.rung,
