@@ -31,16 +31,15 @@ STALLS = (
     "sleeping",
     "wait",
 )
+OF_PEAK = ".avg.pct_of_peak_sustained_active"
 # Metric names of ncu 2025.3 (``ncu --query-metrics``), seen on an H200; the first that this ncu and
 # GPU have is taken. A pipe has another name in each generation.
 FIGURES = {
     "microseconds": ("gpu__time_duration.sum",),
     "tensor_percent": (
-        "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_active",
-        "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_active",
-        "sm__pipe_tensor_op_hmma_cycles_active.avg.pct_of_peak_sustained_active",
-        "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-        "sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active",
+        f"sm__pipe_tensor_op_hmma_type_hmma_hgmma_qgmma_cycles_active{OF_PEAK}",  # sm_90
+        f"sm__pipe_tensor_cycles_active{OF_PEAK}",
+        f"sm__pipe_tensor_op_hmma_cycles_active{OF_PEAK}",
     ),
     "dram_percent": ("dram__throughput.avg.pct_of_peak_sustained_elapsed",),
     "dram_bytes": ("dram__bytes.sum",),
