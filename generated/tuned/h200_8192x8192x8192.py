@@ -1,8 +1,8 @@
 # spec: specs/tuned/h200_8192x8192x8192.toml
-# digest: sha256:14970e7fd15e95d34ef2e952955d7800c6e127a2ddf117361794ac1407a5229b
+# digest: sha256:47b93a28584822e8b7888f6cca65b10b5b10381fd1e91fa1d857449cdf07437e
 # partials:
-#   imports import_nvvm sm100/storage tile_order=common/tile_order_columns sm100/signature setup
-#   warp work=work_persistent ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
+#   imports import_nvvm sm100/storage sm100/tile_order sm100/signature setup warp
+#   work=work_persistent ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
 #   sm100/output_buffers start=start_cluster sm100/init producer give_registers sm100/producer_walk
 #   last_lap partition=partition_multicast arm=sm100/arm_cta copy=copy_multicast sm100/next_stage
 #   mma take_registers consumer lane tiled_mma issue mma_walk=turns release=release_cluster
@@ -51,7 +51,7 @@ MMA_WARP = 4
 PRODUCER_REGISTERS = 40  # a thread, once setmaxnreg has moved them
 MMA_REGISTERS = 232  # a thread, once setmaxnreg has moved them
 EPILOGUE_BARRIER = 1  # before and after a chunk of D is filled
-GROUP_N = 8  # columns of tiles that are walked before the next row: they share A in L2
+GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES * AB_STAGES + D_BYTES * CONSUMERS * D_STAGES + 1_024 <= 232_448, (
@@ -82,11 +82,11 @@ class SharedStorage:
 
 # --- scheduler: the order in which tiles are walked ---
 def tile_at(tile, m_tiles, n_tiles):
-    """Row and column of a tile: GROUP_N columns at a time, along each row of the group."""
-    first = tile // (GROUP_N * m_tiles) * GROUP_N
-    columns = cutlass.min(GROUP_N, n_tiles - first)  # the last group may have fewer
-    inside = tile - first * m_tiles
-    return inside // columns, first + inside % columns
+    """Row and column of a tile: GROUP_M rows at a time, down each column of the group."""
+    first = tile // (GROUP_M * n_tiles) * GROUP_M
+    rows = cutlass.min(GROUP_M, m_tiles - first)  # the last group may have fewer
+    inside = tile - first * n_tiles
+    return first + inside % rows, inside // rows
 
 
 @cute.kernel

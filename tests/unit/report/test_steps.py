@@ -1,0 +1,55 @@
+"""The tables of docs/hopper.md are those that the records give, and noise is called none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gemmgen.report.steps import steps_table
+
+ROOT = Path(__file__).parents[3]
+NAMES = ("predictions", "hopper_profile", "hopper_ladder_slow", "hopper_ladder")
+
+
+@pytest.mark.parametrize("size", [4096, 8192])
+def test_the_page_holds_the_table_of_the_committed_records(size: int) -> None:
+    texts = [(ROOT / f"docs/records/h200_{name}.json").read_text("utf-8") for name in NAMES]
+    predictions, profile, *benches = map(json.loads, texts)
+    table = steps_table(predictions, profile, benches, (size, size, size))
+    assert table.count("\n") == 12
+    assert table in (ROOT / "docs/hopper.md").read_text("utf-8")
+
+
+def _bench(noise: float, **times: float) -> dict[str, Any]:
+    entries = [
+        {"name": name, "microseconds": us, "spread": 0.002, "tflops": 1.0, "ratio": 1.0}
+        for name, us in times.items()
+    ]
+    return {"shapes": [{"shape": [8, 8, 8], "noise": noise, "entries": entries}]}
+
+
+def _predictions(**cycles: float) -> dict[str, Any]:
+    return {
+        "predictions": [{"kernel": n, "shape": [8, 8, 8], "cycles": c} for n, c in cycles.items()]
+    }
+
+
+@pytest.mark.parametrize(("noise", "seen"), [(0.02, "none"), (0.005, "+1.0%")])
+def test_a_gain_within_the_noise_of_its_run_is_none(noise: float, seen: str) -> None:
+    predictions = _predictions(h1_kloop=2000, h2_tma=1000)
+    bench = _bench(noise, h1_kloop=101.0, h2_tma=100.0)
+    last = steps_table(predictions, {"profiles": []}, [bench], (8, 8, 8)).splitlines()[-1]
+    assert f"| +100% | {seen} |" in last
+
+
+def test_a_step_is_read_in_a_run_that_has_both_of_its_rungs() -> None:
+    predictions = _predictions(h1_kloop=3000, h2_tma=2000, h3_pipeline=1000)
+    cool = _bench(0.01, h1_kloop=300.0, h2_tma=200.0)
+    hot = _bench(0.01, h2_tma=220.0, h3_pipeline=110.0)
+    lines = steps_table(predictions, {"profiles": []}, [cool, hot], (8, 8, 8)).splitlines()
+    assert "+50.0%" in lines[-2]
+    assert "| 110.0 |" in lines[-1]
+    assert "+100.0%" in lines[-1]
