@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-TABLES := --into README.md --into docs/ladders.md
+TABLES := --into README.md --into docs/ladders.md --into docs/ladder_tirx.md
 
 .PHONY: help demo test lint fmt render tables conformance mutants fuzz bench-render bench-emulator clean
 

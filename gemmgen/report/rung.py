@@ -74,7 +74,7 @@ def _range(warps: tuple[int, ...]) -> str:
 def _columns(plan: Plan) -> str:
     tmem = plan.tmem
     assert tmem is not None
-    return f"{tmem.used} columns; {tmem.allocated} of {tmem.limit} allocated"
+    return f"{tmem.used}; {tmem.allocated} of {tmem.limit} columns allocated"
 
 
 def _barriers(plan: Plan) -> str:

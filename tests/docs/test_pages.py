@@ -13,6 +13,7 @@ from gemmgen.cli import COMMANDS, main
 ROOT = Path(__file__).parents[2]
 PAGES = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
 EXCERPT = re.compile(r"<!-- from (?P<path>\S+) -->\n```\w*\n(?P<text>.*?)```", re.DOTALL)
+TABLE = re.compile(r"<!-- (ladder|rung) ")
 LINK = re.compile(r"\]\((?!https?:|#)(?P<path>[^)#\s]+)")
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 SHELL = re.compile(r"^(?:\.venv/bin/)?gemmgen ([a-z]+)", re.MULTILINE)
@@ -27,7 +28,7 @@ page = pytest.mark.parametrize("path", PAGES, ids=_id)
 
 
 @pytest.mark.parametrize(
-    "path", [p for p in PAGES if "<!-- ladder " in p.read_text(encoding="utf-8")], ids=_id
+    "path", [p for p in PAGES if TABLE.search(p.read_text(encoding="utf-8"))], ids=_id
 )
 def test_ladder_tables_are_current(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
