@@ -70,12 +70,12 @@ def _needs_free_tile_k(facts: Facts, spec: Spec) -> str:
 
 
 def _other_tile_k(spec: Spec) -> dict[str, object]:
-    """Four times tile_k where it is one MMA deep, else a quarter in a ring of as many bytes."""
+    """Four times tile_k where it is one MMA deep, else half of it in a ring of as many bytes."""
     k, stages = spec.tile.k, spec.pipeline.ab_stages
     if k == spec.mma.k:
         return {"tile.k": 4 * k}
-    ring: dict[str, object] = {"pipeline.ab_stages": 4 * stages} if stages > 1 else {}
-    return {"tile.k": k // 4, **ring}
+    ring: dict[str, object] = {"pipeline.ab_stages": 2 * stages} if stages > 1 else {}
+    return {"tile.k": k // 2, **ring}
 
 
 LOADS_ONLY = Ablation(
