@@ -28,6 +28,7 @@ from gemmgen.terms import GemmgenError
 
 Tell = Callable[..., None]
 MACHINE = ("T410", "T412", "T414")  # codes of a machine that runs no kernel, whichever it is
+SETTLE = 3.0  # slices that a contender runs before each sample: a slow one leaves the chip cool
 UNUSED = (1.0, 1.0)  # ceilings of a roofline that a sweep does not report
 
 
@@ -43,7 +44,7 @@ def run(job: dict[str, Any], tell: Tell) -> None:
             kernels.append(kernel)
     if kernels:
         tell("timing")
-        plan = Plan(job["rounds"], job["slice_ms"], settle_ms=job["slice_ms"])
+        plan = Plan(job["rounds"], job["slice_ms"], settle_ms=SETTLE * job["slice_ms"])
         bench(kernels, shapes, plan, lambda record: tell("timed", record=asdict(record)), UNUSED)
     tell("done")
 
