@@ -19,6 +19,7 @@ from gemmgen.compile.resources import (
     read_resources,
     single_entry,
 )
+from gemmgen.compile.sass import registers_lost
 from gemmgen.compile.source import LoadedFile, load, read_source
 from gemmgen.terms import Arch
 
@@ -71,7 +72,10 @@ class KernelUnderTest:
         entry = single_entry(self._host.ptx, self.path)
         probe = self._only(self._capture(probe_arguments(self.file), _PROBE_SM_COUNT))
         resources = read_resources(self._host.ptx, self._host.ptxas_log, entry, probe.smem_bytes)
-        findings = judge(resources, entry, self.path, allowed)
+        lost: tuple[int, ...] = ()
+        if self.file.arch is Arch.SM90A:
+            lost = registers_lost(self._host.ptx, self._host.cubin)
+        findings = judge(resources, entry, self.path, allowed, lost)
         if findings:
             raise CompileError(findings)
         self.compiled = Compiled(

@@ -126,9 +126,23 @@ def single_entry(ptx: str, path: str) -> str:
     return names[0]
 
 
-def judge(resources: Resources, entry: str, path: str, allow: frozenset[str]) -> list[Finding]:
-    """What makes a compiled kernel unfit, all at once; kinds named in ``allow`` pass."""
-    faults = (*_memory_faults(resources), *_ptxas_faults(resources), *_symbol_faults(entry))
+def judge(
+    resources: Resources,
+    entry: str,
+    path: str,
+    allow: frozenset[str],
+    lost: tuple[int, ...] = (),
+) -> list[Finding]:
+    """What makes a compiled kernel unfit, all at once; kinds named in ``allow`` pass.
+
+    Args:
+        lost: register counts that the PTX asks for and the machine code never sets.
+    """
+    faults = (
+        *_memory_faults(resources),
+        *_ptxas_faults(resources, lost),
+        *_symbol_faults(entry),
+    )
     return [replace(finding, file=path) for kind, finding in faults if kind not in allow]
 
 
@@ -156,8 +170,11 @@ def _memory_faults(resources: Resources) -> Iterator[tuple[str, Finding]]:
         )
 
 
-def _ptxas_faults(resources: Resources) -> Iterator[tuple[str, Finding]]:
+def _ptxas_faults(resources: Resources, lost: tuple[int, ...]) -> Iterator[tuple[str, Finding]]:
     ignored = [text for text in resources.remarks if "setmaxnreg" in text and "ignored" in text]
+    if lost and not ignored:
+        counts = ", ".join(map(str, lost))
+        ignored = [f"setmaxnreg {counts} in the PTX, no such USETMAXREG in the cubin"]
     if ignored:
         yield (
             SETMAXNREG,
