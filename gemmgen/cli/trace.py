@@ -20,6 +20,13 @@ from gemmgen.files import write_atomic
 @click.option("--sm", default=0, show_default=True, help="SM that the still shows.")
 @click.option("--steps", type=click.FloatRange(min=1), help="Length of the still's axis.")
 @click.option(
+    "--width",
+    type=click.IntRange(min=300),
+    default=960,
+    show_default=True,
+    help="Of the still, px.",
+)
+@click.option(
     "--timing",
     type=click.Choice(["nominal", *TIMINGS]),
     default="nominal",
@@ -37,6 +44,7 @@ def command(
     svg: Path | None,
     sm: int,
     steps: float | None,
+    width: int,
     timing: str,
     target: str,
     seed: int,
@@ -68,7 +76,7 @@ def command(
         write_atomic(output, chrome_trace(timeline))
         click.echo(f"{output}: {len(timeline.spans)} spans, {timeline.end:,.0f} {timeline.clock}")
     if svg is not None:
-        write_atomic(svg, still(timeline, sm=sm, end=steps or 0.0))
+        write_atomic(svg, still(timeline, sm=sm, end=steps or 0.0, width=width))
         click.echo(f"{svg}: SM {sm}")
     if case.status == "failed":
         click.echo(f"the run fails:\n{case.message}", err=True)

@@ -8,7 +8,9 @@ from html import escape
 from gemmgen.terms import Role
 from gemmgen.timeline import Span, Timeline, Track
 
-WIDTH, LABELS, TOP = 960, 168, 58
+WIDTH, TOP = 960, 58
+LABELS, NARROW_LABELS, NARROW = 168, 132, 800  # narrow pictures squeeze their labels
+MARK, LEGEND = 88, 15  # px between marks of the axis at least; height of a line of the legend
 ROW, LANE, GAP = 16, 8, 4  # heights of a warp's row and of a lane of loads; space between rows
 CHARACTER = 6.1  # width of a character at 10 px
 SLOTS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#edc948", "#e15759", "#76b7b2", "#9c755f")
@@ -33,23 +35,26 @@ svg { font: 10px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; }
 """
 
 
-def still(timeline: Timeline, *, sm: int = 0, end: float = 0.0) -> str:
+def still(timeline: Timeline, *, sm: int = 0, end: float = 0.0, width: int = WIDTH) -> str:
     """The SVG text of one SM's tracks.
 
     Args:
         end: last step of the axis, so that several stills share one scale; 0: the timeline's own.
+        width: px; text keeps its size, so a picture for half a page is best made that narrow.
     """
-    return "\n".join(_Still(timeline, sm, end or timeline.end or 1.0).lines()) + "\n"
+    return "\n".join(_Still(timeline, sm, end or timeline.end or 1.0, width).lines()) + "\n"
 
 
 class _Still:
     """Lays out one still."""
 
-    def __init__(self, timeline: Timeline, sm: int, end: float) -> None:
+    def __init__(self, timeline: Timeline, sm: int, end: float, width: int) -> None:
         self.timeline = timeline
         self.sm = sm
         self.end = end
-        self.scale = (WIDTH - LABELS - 8) / end
+        self.width = width
+        self.labels = LABELS if width >= NARROW else NARROW_LABELS
+        self.scale = (width - self.labels - 8) / end
         self.rows: list[
             tuple[int, Track, float, float, bool]
         ] = []  # index, track, y, height, label
@@ -65,20 +70,28 @@ class _Still:
             y += height
             before = track.name
         self.bottom = y
-        self.height = y + 40
+        self.legend = list(self._entries())
+        self.height = y + 40 + max(line for line, *_ in self.legend) * LEGEND
 
     def x(self, step: float) -> float:
-        return LABELS + min(step, self.end) * self.scale
+        return self.labels + min(step, self.end) * self.scale
+
+    def _fit(self, text: str, room: int) -> str:
+        """What squeezes a text that would not fit."""
+        wide = len(text) * CHARACTER > room
+        return f' textLength="{room}" lengthAdjust="spacingAndGlyphs"' if wide else ""
 
     def lines(self) -> Iterator[str]:
         yield (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height:.0f}" '
-            f'width="{WIDTH}" height="{self.height:.0f}" role="img">'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.width} {self.height:.0f}" '
+            f'width="{self.width}" height="{self.height:.0f}" role="img">'
         )
         yield f"<title>{escape(self.timeline.title)}</title><style>{_STYLE}</style>"
-        yield f'<rect class="paper" width="{WIDTH}" height="{self.height:.0f}"/>'
+        yield f'<rect class="paper" width="{self.width}" height="{self.height:.0f}"/>'
         yield f'<text class="ink title" x="8" y="18">{escape(self.timeline.title)}</text>'
-        yield f'<text class="dim" x="8" y="32">SM {self.sm}; {escape(self.timeline.clock)}</text>'
+        clock = f"SM {self.sm}; {self.timeline.clock}"
+        fit = self._fit(clock, self.width - 16)
+        yield f'<text class="dim" x="8" y="32"{fit}>{escape(clock)}</text>'
         yield from self._axis()
         by_track: dict[int, list[Span]] = {}
         for span in self.timeline.spans:
@@ -86,8 +99,7 @@ class _Still:
         for index, track, y, height, first in self.rows:
             if first:
                 middle = y + min(height, ROW) / 2 + 3
-                room = LABELS - 14
-                fit = f' textLength="{room}"' if len(track.name) * CHARACTER > room else ""
+                fit = self._fit(track.name, self.labels - 14)
                 yield f'<text class="ink" x="8" y="{middle:.1f}"{fit}>{escape(track.name)}</text>'
             for span in by_track.get(index, ()):
                 yield from self._span(span, y, height)
@@ -96,7 +108,7 @@ class _Still:
         yield "</svg>"
 
     def _axis(self) -> Iterator[str]:
-        step = _round_step(self.end / 9)
+        step = _round_step(self.end * MARK / (self.width - self.labels))
         mark = 0.0
         while mark <= self.end:
             x = self.x(mark)
@@ -133,7 +145,7 @@ class _Still:
         ends = sorted(span.end for span in spans if span.done and span.end <= self.end)
         for count, end in enumerate(ends):
             x, y = self.x(end), self.bottom + 13
-            anchor = "end" if x + 60 > WIDTH else "middle"
+            anchor = "end" if x + 60 > self.width else "middle"
             yield f'<path class="done" d="M{x:.1f} {TOP - 2}V{self.bottom + 4:.1f}"/>'
             if count and x - self.x(ends[count - 1]) < 90:
                 continue  # no room for its name
@@ -142,8 +154,8 @@ class _Still:
                 f"tile {count} summed</text>"
             )
 
-    def _legend(self) -> Iterator[str]:
-        y = self.height - 15
+    def _entries(self) -> Iterator[tuple[int, float, str, str]]:
+        """Line, x, look and text of each entry of the legend."""
         seen = {span.role for span in self.timeline.spans}
         roles: list[str] = [role.value for role in Role if role.value in seen]
         entries = [(f'class="{role}"', role) for role in roles]
@@ -152,11 +164,19 @@ class _Still:
             (f'fill="{SLOTS[slot % len(SLOTS)]}"', f"slot {slot}")
             for slot in range(min(self.timeline.slots, len(SLOTS)))
         ]
-        x = 8.0
+        line, x = 0, 8.0
         for fill, text in entries:
-            yield f'<rect {fill} x="{x:.0f}" y="{y}" width="10" height="10"/>'
-            yield f'<text class="dim" x="{x + 14:.0f}" y="{y + 9}">{escape(text)}</text>'
-            x += 28 + len(text) * CHARACTER
+            wide = 28 + len(text) * CHARACTER
+            if x + wide > self.width:
+                line, x = line + 1, 8.0
+            yield line, x, fill, text
+            x += wide
+
+    def _legend(self) -> Iterator[str]:
+        for line, x, fill, text in self.legend:
+            y = self.bottom + 25 + line * LEGEND
+            yield f'<rect {fill} x="{x:.0f}" y="{y:.1f}" width="10" height="10"/>'
+            yield f'<text class="dim" x="{x + 14:.0f}" y="{y + 9:.1f}">{escape(text)}</text>'
 
 
 def _round_step(rough: float) -> float:

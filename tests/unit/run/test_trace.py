@@ -175,6 +175,19 @@ def test_the_still_is_well_formed_reads_in_the_dark_and_keeps_to_its_axis(v8: Ti
     assert [t for t in whole if t and t.endswith("summed")] == ["tile 0 summed", "tile 1 summed"]
 
 
+def test_a_narrow_still_keeps_its_text_on_the_page(v3: Timeline) -> None:
+    root = ElementTree.fromstring(still(v3, end=11000, width=500))
+    assert float(root.attrib["width"]) == 500
+    for text in root.iter(f"{SVG}text"):
+        room = float(text.get("textLength", 6.1 * len(text.text or "")))
+        if text.get("text-anchor") == "middle":
+            room /= 2
+        if text.get("text-anchor") != "end":
+            assert float(text.attrib["x"]) + room <= 500, text.text
+    lowest = max(float(text.attrib["y"]) for text in root.iter(f"{SVG}text"))
+    assert lowest < float(root.attrib["height"])
+
+
 def _invoke(*arguments: Any) -> Any:
     return CliRunner().invoke(main, ["trace", *map(str, arguments)])
 
