@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +13,10 @@ from gemmgen.plan import Plan
 
 if TYPE_CHECKING:
     from mutants.subjects import Rung
+
+
+# Of Python and of PTX, with the debug lines of the latter.
+_COMMENTS = re.compile(r"^\s*(#|//|\.loc|\.file).*\n|\s+#.*$", re.MULTILINE)
 
 
 class Layer(StrEnum):
@@ -102,9 +107,9 @@ class Mutant:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what is mutated."""
+        """SHA-256 of what is mutated, apart from comments and line numbers."""
         content = self.content
-        text = content if isinstance(content, str) else repr(content)
+        text = _COMMENTS.sub("", content) if isinstance(content, str) else repr(content)
         return hashlib.sha256(f"{self.kind.layer}\n{text}".encode()).hexdigest()
 
 
