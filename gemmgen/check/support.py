@@ -168,6 +168,16 @@ GAPS: tuple[Gap, ...] = (
         Arch.SM100A,
     ),
     Gap(
+        "P296",
+        "roles.epilogue.warps",
+        "several consumers but with the epilogue's warps first, and then mma's",
+        lambda plan: (
+            plan.geometry.consumers > 1 and min(plan.spec.roles.epilogue.warps, default=0) > 0
+        ),
+        "give the epilogue the warps from 0 on",
+        Arch.SM100A,
+    ),
+    Gap(
         "P297",
         "smem.swizzle",
         "a stage wider than one span of its swizzle, or swizzles between none and 128b",

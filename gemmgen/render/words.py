@@ -122,9 +122,16 @@ def output_words(plan: Plan) -> dict[str, str]:
         buffer = "chunk"
     if consumers > 1 and not together:
         buffer = f"consumer * D_STAGES + {buffer}" if output.stages > 1 else "consumer"
-    same = output.swizzle is plan.spec.smem.swizzle
+    plain = output.swizzle is Swizzle.NONE
+    same = output.swizzle is plan.spec.smem.swizzle and not plain
+    why = (
+        "rows of 16 bytes"
+        if plain
+        else "swizzled so that a warp writes them without bank conflicts"
+    )
     m_tile = "0" if plan.spec.scheduler.kind is SchedulerKind.SINGLE else "m_tile"
     return {
+        "note": f"chunks of (row, column), {why}",
         "shape": f"({shape}, {output.buffers_code})",
         "stride": f"({stride}, {rows} * EPI_N)",
         "swizzle": "swizzle"

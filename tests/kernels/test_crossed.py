@@ -10,14 +10,19 @@ from typing import Any
 
 import pytest
 
+from gemmgen.compile import KernelUnderTest
 from gemmgen.emulate import Settings
+from gemmgen.plan import make_plan
 from gemmgen.run.generate import generate
 from gemmgen.run.options import Options
 from gemmgen.run.verify import verify_file
+from gemmgen.spec import load_spec
 from gemmgen.spec.override import override
+from gemmgen.terms import GemmgenError
 
 pytestmark = pytest.mark.compile
 SPECS = Path(__file__).parents[2] / "specs"
+V8, DEPTH, DEEPEST = "v8_persistent", "pipeline.ab_stages", 7
 Shape = tuple[int, int, int]
 
 STORE = {"epilogue.kind": "tma_store"}
@@ -36,6 +41,9 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
      STORE | {"epilogue.d_stages": 2}, (256, 256, 80)),
     ("TMA stores without a swizzle of A and B", "v3_warp_specialized",
      STORE | {"epilogue.d_stages": 4}, (256, 512, 80)),
+    ("TMA stores of rows of 16 bytes", "v2_pipeline",
+     STORE | {"epilogue.d_stages": 4, "epilogue.chunks": 8, "tile.n": 64, "mma.n": 64,
+              "scheduler.kind": "persistent"}, (384, 128, 80)),
     ("one staged chunk, filled four times", "v4_swizzle",
      STORE | {"epilogue.d_stages": 1, "pipeline.ab_stages": 3}, (256, 512, 320)),
     ("chunks of 32 columns, two register buffers", "v4_swizzle",
@@ -81,6 +89,13 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
      SHARERS | {"cluster.m": 4, "load.multicast": ["b"]}, (1024, 256, 448)),
     ("two pairs that share A", "v7_two_cta",
      SHARERS | {"cluster.n": 2, "load.multicast": ["a"]}, (512, 1024, 448)),
+    ("B multicast alone in two by two pairs", "v8_persistent",
+     SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["b"]}, (1024, 1024, 448)),
+    ("A multicast alone in a row of pairs", "v8_persistent",
+     SHARERS | {"cluster.n": 2, "load.multicast": ["a"]}, (512, 1024, 448)),
+    ("two consumers in two by two pairs", "tirx/v9_two_consumers",
+     {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"],
+      "barriers.mma2tma.arrive[0].to": "sharers"}, (2048, 1024, 448)),
     ("two by two pairs", "v7_two_cta",
      SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"]}, (1024, 1024, 448)),
 ]  # fmt: skip
@@ -116,21 +131,43 @@ def test_groups_of_any_size_cover_five_rows_of_tiles(tmp_path: Path, group: int)
 
 
 @pytest.mark.parametrize(
-    "stages", [pytest.param(s, marks=_slow_unless(s in (2, 7))) for s in range(2, 8)]
+    "stages",
+    [pytest.param(s, marks=_slow_unless(s in (2, DEEPEST))) for s in range(2, DEEPEST + 1)],
 )
 def test_rings_of_any_depth_that_fits_wrap_twice(tmp_path: Path, stages: int) -> None:
     shape = (256, 512, 64 * (2 * stages + 1))
-    _prove(tmp_path, "v8_persistent", {"pipeline.ab_stages": stages}, shape)
+    _prove(tmp_path, V8, {DEPTH: stages}, shape)
+
+
+@pytest.mark.parametrize("stages", range(3, 7))
+def test_rings_between_the_shallowest_and_the_deepest_compile(tmp_path: Path, stages: int) -> None:
+    kernel = generate(_write(tmp_path, V8, {DEPTH: stages}))
+    kernel.write()
+    resources = KernelUnderTest(kernel.target).compiled.resources
+    assert resources.dynamic_smem_bytes == kernel.plan.smem.total.value
+
+
+def test_a_ring_deeper_than_the_deepest_is_refused(tmp_path: Path) -> None:
+    assert make_plan(load_spec(SPECS / f"{V8}.toml")).smem.stages_max == DEEPEST
+    with pytest.raises(GemmgenError) as refusal:
+        generate(_write(tmp_path, V8, {DEPTH: DEEPEST + 1}))
+    assert [finding.code for finding in refusal.value.findings] == ["P220"]
+    assert f"at most {DEEPEST} stages fit" in str(refusal.value)
 
 
 def _prove(folder: Path, name: str, changes: dict[str, Any], shape: Shape) -> None:
     """Render the changed spec, run it exactly and on random inputs; several tiles a cluster."""
-    spec = folder / "specs" / f"{name.rpartition('/')[2]}.toml"
-    spec.parent.mkdir()
-    spec.write_text(override((SPECS / f"{name}.toml").read_text("utf-8"), changes), "utf-8")
-    kernel = generate(spec)
+    kernel = generate(_write(folder, name, changes))
     kernel.write()
     record = verify_file(kernel.target, Options("emulate", (shape,), Settings(sm_count=4)))
     assert record.message == ""
     assert [case.message for case in record.cases if case.status != "passed"] == []
     assert len(record.cases) == 2
+
+
+def _write(folder: Path, name: str, changes: dict[str, Any]) -> Path:
+    """A changed spec in a project of its own."""
+    spec = folder / "specs" / f"{name.rpartition('/')[2]}.toml"
+    spec.parent.mkdir(parents=True)
+    spec.write_text(override((SPECS / f"{name}.toml").read_text("utf-8"), changes), "utf-8")
+    return spec
