@@ -31,10 +31,11 @@ KERNEL = faults.ROOT / "generated" / "v7_two_cta.py"
 SHAPE = (256, 512, 64 * 7)
 
 
-def digest(trial: Trial, timing: str, seed: int) -> str:
+def digest(trial: Trial, timing: str, seed: int, *, races: bool = False) -> str:
     """What happened in one run, in its order."""
     recorder = Recorder()
-    case = trial.run(SHAPE, Settings(timing=timing, seed=seed, sm_count=4), [recorder])
+    settings = Settings(timing=timing, seed=seed, sm_count=4, races=races)
+    case = trial.run(SHAPE, settings, [recorder])
     assert case.status == "passed", case.message
     return recorder.digest
 
@@ -65,6 +66,12 @@ def test_policies_and_seeds_give_different_runs(here: dict[str, str]) -> None:
     for timing in ("random", "pct", "starve", "delay"):
         assert digest(trial, timing, 4) != here[timing]
     assert digest(trial, "lazy", 4) == here["lazy"], "lazy has one schedule"
+
+
+def test_looking_for_races_changes_nothing_of_a_run(here: dict[str, str]) -> None:
+    trial = Trial(KERNEL)
+    for timing in ("lazy", "random"):
+        assert digest(trial, timing, 3, races=True) == here[timing]
 
 
 class Inline:
