@@ -53,7 +53,7 @@ tables: $(READY)
 	$(BIN)/gemmgen ladder $(TABLES)
 
 conformance: $(READY)
-	PYTHONPATH=tests $(BIN)/python -m conformance
+	PYTHONPATH=tests $(BIN)/python -m conformance $(if $(PAGE),--write $(PAGE))
 
 fuzz: $(READY)
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(SEED),--seed $(SEED))

@@ -14,7 +14,7 @@ from conformance.runs import POLICIES, Row
 HEAD = """\
 # Conformance: kernels that nobody here wrote
 
-Written by `make conformance`; do not edit by hand.
+Written by `CUTLASS_DIR=… make conformance PAGE=docs/conformance.md`; do not edit by hand.
 
 These kernels are right on hardware, so whatever the emulator says against them is a false alarm, or
 an opcode that it lacks. Each runs on small integers under every timing policy, with every kind of
@@ -32,9 +32,7 @@ without the rules that some of these kernels break (`Rules(strict=False)`,
 SOURCES = ("nvidia-cutlass-dsl", "quack-kernels", "torch")
 
 
-def page(
-    cases: Iterable[Case], rows: dict[str, Row], policies: tuple[str, ...], races: bool
-) -> str:
+def page(cases: Iterable[Case], rows: dict[str, Row], *, races: bool) -> str:
     """The page as Markdown."""
     listening = RACES.strip() if races else "The race detector does not listen."
     head = HEAD.format(listening=listening, versions=", ".join(_versions()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 
 import pytest
@@ -9,9 +10,10 @@ import torch
 
 pytest.importorskip("cutlass", reason="CuTe DSL is not installed")
 
-from conformance import cutlass_examples, quack
+import conformance.__main__
+from conformance import cutlass_examples, page, quack, worker
 from conformance.model import Case
-from conformance.runs import POLICIES, run_case, run_once, settings_of
+from conformance.runs import POLICIES, Row, run_case, run_once, settings_of
 
 pytestmark = [
     pytest.mark.compile,
@@ -62,3 +64,23 @@ def test_names_are_unique_and_policies_are_all_turned_over() -> None:
     assert max(Counter(case.name for case in quack.cases()).values()) == 1
     assert max(Counter(case.name for case in cutlass_examples.cases()).values()) == 1
     assert set().union(*FIXED.values()) <= set(POLICIES)
+
+
+def test_workers_can_import_what_they_run() -> None:
+    """``spawn`` does not import a package's ``__main__``, where a function would not be found."""
+    assert worker.run.__module__ == "conformance.worker"
+    assert "worker.run" in inspect.getsource(conformance.__main__)
+
+
+def test_the_page_counts_runs_by_policy_and_names_what_failed() -> None:
+    good, bad = (Case(name, "k", "sm_90a", "c", lambda: None) for name in ("good", "bad"))  # type: ignore[arg-type, return-value]
+    rows = {
+        "good": Row("good", 3, 1000, 1.0, 1.0, passed={"lazy": 1, "random": 2}),
+        "bad": Row("bad", 1, 10, 1.0, 1.0, "lazy seed 0: error[E262]: a | b\nmore"),
+    }
+    text = page.page((good, bad), rows, races=True)
+    assert "| good | k | sm_90a | c | 1 | - | 2 | - | - | - | equal |" in text
+    assert "| lazy seed 0: error[E262]: a / b |" in text
+    assert "1 of 2 cases are equal with no finding: 4 runs, 1,010 warp instructions." in text
+    assert "Rules(strict=False)" in text
+    assert "does not listen" in page.page((good, bad), rows, races=False)
