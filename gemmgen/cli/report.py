@@ -14,7 +14,7 @@ from gemmgen.terms import Finding, GemmgenError
 
 if TYPE_CHECKING:
     from gemmgen.report.page.diffs import Step
-    from gemmgen.report.page.figures import Figure, Quoted
+    from gemmgen.report.page.figure import Figure, Quoted
     from gemmgen.report.page.page import Still
     from gemmgen.spec.model import Published, Spec
 
@@ -94,7 +94,7 @@ def _specs(root: Path) -> list[tuple[Path, Spec]]:
 
 
 def _quoted(specs: list[tuple[Path, Spec]]) -> list[Quoted]:
-    from gemmgen.report.page.figures import Quoted, shape_text
+    from gemmgen.report.page.figure import Quoted, shape_text
 
     out = []
     for _, spec in specs:

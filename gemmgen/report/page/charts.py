@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gemmgen.report.page.svg import Svg
+from gemmgen.report.page.scale import Scale, text_width, x_axis, y_axis
+from gemmgen.report.page.svg import WIDTH, Svg
 
-WIDTH = 440.0
 ROW = 22.0
 COLOURS = 7
 SERIES = "f0"
@@ -59,7 +58,7 @@ def bars(
     svg = Svg(WIDTH, bottom + foot, title)
     low, high = _range(rows, line, noise, dots=dots, log=log)
     scale = Scale(low, high, left, WIDTH - right, log=log)
-    _x_axis(svg, scale, head, bottom, unit)
+    x_axis(svg, scale, head, bottom, unit)
     if line is not None:
         start, end = scale(line * (1 - noise)), scale(line * (1 + noise))
         svg.rect("noise", start, head, end - start, bottom - head)
@@ -97,155 +96,6 @@ def _range(
     return 0.0, max(highs) * 1.02
 
 
-class Scale:
-    """Values to coordinates, linear or logarithmic."""
-
-    def __init__(
-        self, low: float, high: float, start: float, end: float, *, log: bool = False
-    ) -> None:
-        self.low, self.high, self.start, self.end, self.log = low, high, start, end, log
-
-    def __call__(self, value: float) -> float:
-        if self.log:
-            part = math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
-        else:
-            part = (value - self.low) / ((self.high - self.low) or 1.0)
-        return self.start + part * (self.end - self.start)
-
-    def ticks(self, count: int = 5) -> list[float]:
-        """Round values inside the scale."""
-        if self.log:
-            return self._decades()
-        raw = (self.high - self.low) / count
-        unit = 10.0 ** math.floor(math.log10(raw)) if raw > 0 else 1.0
-        step = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= raw * 0.999)
-        first = math.ceil(self.low / step - 1e-9)
-        return [i * step for i in range(first, int(self.high / step + 1e-9) + 1)]
-
-    def _decades(self) -> list[float]:
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        steps = (1, 2, 5) if last - first <= 2 else (1,)
-        values = [step * 10.0**power for power in range(first, last + 1) for step in steps]
-        return [value for value in values if self.low <= value <= self.high * 1.001]
-
-
-def tick_text(value: float) -> str:
-    """``1,000`` ``0.5`` ``2``."""
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:g}"
-
-
-def text_width(text: str, size: float = 12.0) -> float:
-    """About how wide `text` is; fonts differ, so generously."""
-    narrow = sum(char in "iljtf.,:;'|! " for char in text)
-    return size * (0.62 * (len(text) - narrow) + 0.36 * narrow)
-
-
-def _x_axis(svg: Svg, scale: Scale, head: float, bottom: float, unit: str) -> None:
-    for tick in scale.ticks():
-        x = scale(tick)
-        svg.line("grid", x, head, x, bottom)
-        svg.text("dim small", x, bottom + 14, tick_text(tick), "middle")
-    svg.line("axis", scale.start, bottom, scale.end, bottom)
-    svg.text("dim small", (scale.start + scale.end) / 2, bottom + 30, unit, "middle")
-
-
-def _y_axis(svg: Svg, scale: Scale, left: float, right: float) -> None:
-    for tick in scale.ticks(4):
-        y = scale(tick)
-        svg.line("grid", left, y, right, y)
-        svg.text("dim small", left - 6, y + 4, tick_text(tick), "end")
-
-
-@dataclass(frozen=True)
-class Dot:
-    """A point of a roofline: `x` flop a byte, `y` TFLOP/s; no label where it is empty."""
-
-    label: str
-    x: float
-    y: float
-    classes: str = SERIES
-
-
-@dataclass(frozen=True)
-class Roof:
-    """Two ceilings: TFLOP/s of the matrix units, TB/s of the memory.
-
-    Attributes:
-        label: what they are.
-        classes: of their line.
-    """
-
-    label: str
-    matrix: float
-    memory: float
-    classes: str
-
-
-def roofline(title: str, dots: Sequence[Dot], roofs: Sequence[Roof]) -> Svg:
-    """Rates over arithmetic intensity, both logarithmic, under their ceilings."""
-    left, head, height = 44.0, 58.0, 400.0
-    bottom, right = height - 40, WIDTH - 10
-    svg = Svg(WIDTH, height, title)
-    xs = [dot.x for dot in dots] + [roof.matrix / roof.memory for roof in roofs]
-    ys = [dot.y for dot in dots] + [roof.matrix for roof in roofs]
-    x_axis = Scale(min(xs) / 2.2, max(xs) * 2.6, left, right, log=True)
-    y_axis = Scale(min(ys) / 1.5, max(ys) * 1.12, bottom, head, log=True)
-    for tick in x_axis.ticks():
-        svg.line("grid", x_axis(tick), head, x_axis(tick), bottom)
-        svg.text("dim small", x_axis(tick), bottom + 14, tick_text(tick), "middle")
-    _y_axis(svg, y_axis, left, right)
-    svg.text("dim small", 4, 14, "TFLOP/s")
-    svg.text("dim small", (left + right) / 2, bottom + 30, "flop a byte of A, B and D", "middle")
-    for index, roof in enumerate(roofs):
-        start = max(x_axis.low, y_axis.low / roof.memory)
-        ridge = roof.matrix / roof.memory
-        ends = [(start, start * roof.memory), (ridge, roof.matrix), (x_axis.high, roof.matrix)]
-        svg.path(roof.classes, [(x_axis(x), y_axis(y)) for x, y in ends])
-        svg.path(roof.classes, [(left + 52, 10.0 + 16 * index), (left + 76, 10.0 + 16 * index)])
-        rates = f"{roof.matrix:.0f} TFLOP/s, {roof.memory:.2f} TB/s"
-        svg.text("small", left + 82, 14.0 + 16 * index, f"{roof.label}: {rates}")
-    _dots(svg, dots, x_axis, y_axis, head, bottom)
-    return svg
-
-
-def _dots(
-    svg: Svg, dots: Sequence[Dot], x_axis: Scale, y_axis: Scale, head: float, bottom: float
-) -> None:
-    """Dots with labels that keep clear of each other: left of the first column, else right."""
-    columns: dict[float, list[Dot]] = {}
-    for dot in dots:
-        columns.setdefault(dot.x, []).append(dot)
-    for index, x in enumerate(sorted(columns)):
-        column = sorted(columns[x], key=lambda dot: -dot.y)
-        named = [dot for dot in column if dot.label]
-        places = _spread([y_axis(dot.y) for dot in named], 12.5, head, bottom)
-        leftward = index == 0 and len(columns) > 1
-        side, anchor = (-1, "end") if leftward else (1, "start")
-        for dot, place in zip(named, places, strict=True):
-            at = (x_axis(x), y_axis(dot.y))
-            svg.path("leader", [at, (at[0] + 13 * side, place), (at[0] + 17 * side, place)])
-            svg.text("small halo", at[0] + 20 * side, place + 4, dot.label, anchor)
-        for dot in column:
-            svg.circle(f"dot {dot.classes}", x_axis(x), y_axis(dot.y), 4.5)
-
-
-def _spread(places: list[float], gap: float, low: float, high: float) -> list[float]:
-    """`places`, ascending, moved as little as it takes to be `gap` apart, between two ends."""
-    out = list(places)
-    for _ in range(200):
-        moved = False
-        for i in range(len(out) - 1):
-            short = gap - (out[i + 1] - out[i])
-            if short > 0.01:
-                out[i] -= short / 2
-                out[i + 1] += short / 2
-                moved = True
-        out = [min(max(place, low), high) for place in out]
-        if not moved:
-            break
-    return out
-
-
 @dataclass(frozen=True)
 class Line:
     """A curve: values at `xs` (positions along the axis), and half its band at each."""
@@ -281,8 +131,8 @@ def curves(
     bottom, right = svg.height - 40, WIDTH - 14
     lows, highs = _extent(lines, line)
     pad = 0.08 * ((highs - lows) or highs)
-    y_axis = Scale(0.0 if zero else lows - pad, top or highs + pad, bottom, head)
-    _y_axis(svg, y_axis, left, right)
+    up = Scale(0.0 if zero else lows - pad, top or highs + pad, bottom, head)
+    y_axis(svg, up, left, right)
     svg.text("dim small", 4, 16, y_label)
     places = {name: left + (right - left) * (i + 0.5) / len(ticks) for i, name in enumerate(ticks)}
     turned = max(text_width(name, 11) for name in ticks) > (right - left) / len(ticks) + 2
@@ -293,10 +143,10 @@ def curves(
             svg.text("dim small", x, bottom + 14, name, "middle")
     svg.line("axis", left, bottom, right, bottom)
     svg.text("dim small", (left + right) / 2, svg.height - 6, x_label, "middle")
-    if line is not None and y_axis.low <= line <= y_axis.high:
-        svg.line("baseline", left, y_axis(line), right, y_axis(line))
+    if line is not None and up.low <= line <= up.high:
+        svg.line("baseline", left, up(line), right, up(line))
     for index, curve in enumerate(lines):
-        _curve(svg, curve, places, y_axis, index % COLOURS, labelled=labelled)
+        _curve(svg, curve, places, up, index % COLOURS, labelled=labelled)
     _legend(svg, keys)
     return svg
 
@@ -314,16 +164,16 @@ def _curve(
     svg: Svg,
     curve: Line,
     places: dict[str, float],
-    y_axis: Scale,
+    up: Scale,
     colour: int,
     *,
     labelled: bool,
 ) -> None:
-    points = [(places[x], y_axis(y)) for x, y in zip(curve.xs, curve.ys, strict=True)]
+    points = [(places[x], up(y)) for x, y in zip(curve.xs, curve.ys, strict=True)]
     if any(curve.bands):
         both = list(zip(curve.xs, curve.ys, curve.bands, strict=True))
-        above = [(places[x], y_axis(y + band)) for x, y, band in both]
-        below = [(places[x], y_axis(y - band)) for x, y, band in reversed(both)]
+        above = [(places[x], up(y + band)) for x, y, band in both]
+        below = [(places[x], up(y - band)) for x, y, band in reversed(both)]
         svg.path(f"band f{colour}", above + below, closed=True)
     svg.path(f"curve l{colour}", points)
     for (x, y), value in zip(points, curve.ys, strict=True):
@@ -371,7 +221,7 @@ def stacks(
     bottom = head + ROW * len(rows)
     high = max(sum(parts) for _, parts in rows)
     scale = Scale(0.0, high, left, WIDTH - 16)
-    _x_axis(svg, scale, head, bottom, unit)
+    x_axis(svg, scale, head, bottom, unit)
     for index, (label, parts) in enumerate(rows):
         y, at = head + ROW * index, 0.0
         svg.text("", left - 8, y + 15, label, "end")
@@ -398,7 +248,7 @@ def pairs(
     svg = Svg(WIDTH, head + high * len(rows) + 38, title)
     bottom = head + high * len(rows)
     scale = Scale(0.0, 100.0, left, WIDTH - 50)
-    _x_axis(svg, scale, head, bottom, "percent")
+    x_axis(svg, scale, head, bottom, "percent")
     for index, (label, *values) in enumerate(rows):
         y = head + high * index
         svg.text("", left - 8, y + 21, label, "end")

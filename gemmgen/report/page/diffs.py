@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 
 from gemmgen.render.diff import DiffLine, TextDiff
 
@@ -30,6 +30,8 @@ class Step:
 
 
 Side = DiffLine | None
+KINDS = {" ": "", "-": "d", "+": "i"}
+BLANK = "\u00a0"
 
 
 def step_html(step: Step) -> str:
@@ -59,11 +61,27 @@ def _hunks(lines: Sequence[DiffLine]) -> Iterator[tuple[str, list[DiffLine]]]:
 
 
 def _hunk(name: str, lines: list[DiffLine]) -> str:
-    rows = "".join(_row(old, new) for old, new in side_by_side(lines))
+    rows = list(side_by_side(lines))
     changed = sum(line.mark != " " for line in lines)
     head = f'<summary>{escape(name)} <span class="count">{changed} lines</span></summary>'
-    table = f'<div class="scroll"><table class="diff">{rows}</table></div>'
-    return f'<details open class="hunk">{head}{table}</details>'
+    old, new = [row[0] for row in rows], [row[1] for row in rows]
+    left = _numbers([line.old if line else 0 for line in old]) + _code(old)
+    right = _numbers([line.new if line else 0 for line in new]) + _code(new)
+    return f'<details open class="hunk">{head}<div class="diff">{left}{right}</div></details>'
+
+
+def _numbers(numbers: list[int]) -> str:
+    text = "\n".join(str(number) if number else BLANK for number in numbers)
+    return f'<div class="n">{text}</div>'
+
+
+def _code(lines: list[Side]) -> str:
+    """Lines of one side, a block for each run of one kind, so that a page has few elements."""
+    runs = []
+    for kind, run in groupby(lines, key=lambda line: KINDS[line.mark] if line else "x"):
+        text = "\n".join(escape(line.text, quote=False) if line else BLANK for line in run)
+        runs.append(f'<div class="{kind}">{text}</div>' if kind else f"<div>{text}</div>")
+    return f'<div class="c"><div>{"".join(runs)}</div></div>'
 
 
 def side_by_side(lines: Sequence[DiffLine]) -> Iterator[tuple[Side, Side]]:
@@ -83,16 +101,3 @@ def side_by_side(lines: Sequence[DiffLine]) -> Iterator[tuple[Side, Side]]:
             old, new = [], []
             yield line, line
     yield from zip_longest(old, new)
-
-
-def _row(old: Side, new: Side) -> str:
-    if old is not None and old is new:
-        text = escape(old.text, quote=False)
-        return f"<tr><td>{old.old}<td>{text}<td>{old.new}<td>{text}"
-    left = (
-        f'<td>{old.old}<td class="d">{escape(old.text, quote=False)}' if old else "<td><td class=x>"
-    )
-    right = (
-        f'<td>{new.new}<td class="i">{escape(new.text, quote=False)}' if new else "<td><td class=x>"
-    )
-    return f"<tr>{left}{right}"

@@ -30,6 +30,7 @@ class Documents:
 
     Attributes:
         profiles, sweeps, ablations: plain data, as `gemmgen profile`, `sweep` and `ablate` write.
+        predictions: plain data, as `python -m gemmgen.run.predict` writes.
         others: files that are JSON records of a kind that the page does not show.
     """
 
@@ -38,6 +39,7 @@ class Documents:
     profiles: list[Named[dict[str, Any]]] = field(default_factory=list)
     sweeps: list[Named[dict[str, Any]]] = field(default_factory=list)
     ablations: list[Named[dict[str, Any]]] = field(default_factory=list)
+    predictions: list[Named[dict[str, Any]]] = field(default_factory=list)
     others: list[str] = field(default_factory=list)
 
 
@@ -93,6 +95,8 @@ def _sort(path: Path, document: dict[str, Any], name: str, out: Documents) -> No
         out.ablations.append(Named(name, document))
     elif "profiles" in document:
         out.profiles.append(Named(name, document))
+    elif "predictions" in document:
+        out.predictions.append(Named(name, document))
     elif "points" in document and "sets" in document:
         _require(document, path, "spec", "shapes", "finals", "device", "date")
         out.sweeps.append(Named(name, document))

@@ -9,10 +9,11 @@ from html import escape
 
 from gemmgen.report.page.diffs import Step, step_html
 from gemmgen.report.page.documents import Documents
-from gemmgen.report.page.figures import Figure
+from gemmgen.report.page.figure import Figure
 from gemmgen.report.page.svg import style
 from gemmgen.report.page.tables import activity_html, regimes_html, resources_html
 
+MANY_POINTS = 12
 SECTIONS = {
     "ladder": (
         "The ladder",
@@ -125,11 +126,13 @@ def figure_html(figure: Figure) -> str:
     """A figure with heading, caption, drawing, findings and the name of its record."""
     published = figure.section == "published"
     badge = '<span class="badge">published, not measured here</span>' if published else ""
-    points = "".join(f"<li>{escape(point)}" for point in figure.points)
+    points = f"<ul>{''.join(f'<li>{escape(point)}' for point in figure.points)}</ul>"
+    if len(figure.points) > MANY_POINTS:
+        points = f"<details><summary>In words</summary>{points}</details>"
     return (
         f'<figure id="{figure.id}"{" class=published" if published else ""}>'
         f"<h3>{escape(figure.title)}{badge}</h3><figcaption>{escape(figure.note)}</figcaption>"
-        f"{figure.svg.inline()}{f'<ul>{points}</ul>' if points else ''}"
+        f"{figure.svg.inline()}{points if figure.points else ''}"
         f'<p class="record">{escape(figure.source)}</p></figure>'
     )
 
@@ -138,7 +141,7 @@ def _still(still: Still) -> str:
     data = base64.b64encode(still.svg.encode("utf-8")).decode("ascii")
     return (
         f'<div class="still"><h3>{escape(still.title)}</h3>'
-        f'<img alt="{escape(still.title)}" src="data:image/svg+xml;base64,{data}">'
+        f'<img loading="lazy" alt="{escape(still.title)}" src="data:image/svg+xml;base64,{data}">'
         f'<p class="record">{escape(still.source)}</p></div>'
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from html import escape
 from importlib import resources
 
-FONT = 12
+WIDTH = 440.0  # of every figure: a phone shows it at almost full size
 
 
 def style(name: str) -> str:

@@ -9,17 +9,13 @@ from typing import Any
 
 import pytest
 
-from gemmgen.report.page.charts import Bar, Scale, bars
+from gemmgen.report.page.charts import Bar, bars
 from gemmgen.report.page.documents import Documents, Named, read_documents
-from gemmgen.report.page.figures import (
-    Figure,
-    Quoted,
-    ablation_figures,
-    all_figures,
-    short,
-    sweep_figures,
-)
+from gemmgen.report.page.experiments import ablation_figures, sweep_figures
+from gemmgen.report.page.figure import Figure, Quoted, short
+from gemmgen.report.page.figures import all_figures
 from gemmgen.report.page.page import figure_html
+from gemmgen.report.page.scale import Scale
 
 QUOTED = [Quoted("cute", "v8_persistent", "B200", "4096³", 1402.4)]
 
@@ -127,4 +123,5 @@ def test_ticks_are_few_round_and_inside(low: float, high: float) -> None:
 def test_rungs_are_short_and_other_kernels_whole() -> None:
     assert short("h10_pingpong") == "h10"
     assert short("h200_4096x4096x4096") == "tuned"
+    assert short("h7_multicast_n") == "h7n"
     assert short("cublas") == "cublas"
