@@ -6,8 +6,8 @@
 #   accumulator=accumulator_single epilogue=epilogue_tile wait_accumulator=wait_acc_full
 #   tmem_load=tmem_load_single registers=registers_one output=registers_chunk tile_output
 #   chunks=chunks_serial store_chunk teardown=teardown_cta host operand_layouts=layouts_plain
-#   tma_atoms=tma_cta output_tensor=output_gmem common/check_problem extents=common/extents_multiple
-#   common/main common/main_arguments
+#   tma_atoms=tma_cta output_tensor=output_gmem check_problem extents=extents_multiple main
+#   main_arguments
 """D = A @ B.T: One MMA a CTA.
 
 TMA brings one 128x16 tile of A and one 256x16 tile of B into shared memory, one instruction

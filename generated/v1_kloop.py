@@ -6,8 +6,8 @@
 #   accumulator=accumulator_single issue=issue_one epilogue=epilogue_tile
 #   wait_accumulator=wait_mainloop tmem_load=tmem_load_single registers=registers_one
 #   output=registers_chunk tile_output chunks=chunks_serial store_chunk teardown=teardown_cta host
-#   operand_layouts=layouts_plain tma_atoms=tma_cta output_tensor=output_gmem common/check_problem
-#   extents=common/extents_multiple common/main common/main_arguments
+#   operand_layouts=layouts_plain tma_atoms=tma_cta output_tensor=output_gmem check_problem
+#   extents=extents_multiple main main_arguments
 """D = A @ B.T: The K loop.
 
 Against v0_single_tile: a loop over K: load, wait, multiply, wait. The first MMA overwrites, the

@@ -6,8 +6,8 @@
 #   mma tiled_mma accumulator=accumulator_single issue=issue_blocks epilogue=epilogue_tile
 #   wait_accumulator=wait_acc_full tmem_load=tmem_load_single registers=registers_one
 #   output=registers_chunk tile_output chunks=chunks_serial store_chunk teardown=teardown_cta host
-#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_gmem check_problem
+#   extents=extents_multiple main main_arguments
 """D = A @ B.T: 128-byte swizzle, K tile of 64.
 
 Against v3_warp_specialized: rows of 128 bytes, whose 16-byte chunks are XORed with row % 8.

@@ -8,7 +8,7 @@
 #   wait_accumulator=wait_acc_full tmem_load=tmem_load_single registers=registers_two
 #   output=registers_chunk tile_output chunks=chunks_double store_chunk teardown=teardown_cluster
 #   host operand_layouts=layouts_swizzled tma_atoms=tma_multicast output_tensor=output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: TMA multicast in a 2x2 cluster.
 
 Against v5_epilogue: a 2x2 cluster; each CTA loads slices of A for its row, of B for its column.

@@ -7,8 +7,8 @@
 #   issue=issue_blocks epilogue=epilogue_tile wait_accumulator=wait_acc_full
 #   tmem_load=tmem_load_single registers=registers_two output=registers_chunk tile_output
 #   chunks=chunks_double store_chunk teardown=teardown_pair host operand_layouts=layouts_swizzled
-#   tma_atoms=tma_cta output_tensor=output_gmem common/check_problem extents=common/extents_multiple
-#   common/main common/main_arguments
+#   tma_atoms=tma_cta output_tensor=output_gmem check_problem extents=extents_multiple main
+#   main_arguments
 """D = A @ B.T: Two CTAs share one MMA.
 
 Against v6_multicast: two CTAs share one MMA; each stages half of A and B, holds half of D.

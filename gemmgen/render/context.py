@@ -148,12 +148,14 @@ def _condition(role: RolePlan) -> str:
 def _slots_lines(slots: dict[str, str], arch: Arch) -> list[str]:
     """Which partial stands in which slot, several a line.
 
-    Neither the folder of `arch` nor a slot that is called like its partial is named.
+    Neither the folder of `arch` nor ``common`` is named, which have no name in common, nor a slot
+    that is called like its partial.
     """
     words = []
     own = f"{arch.value.removesuffix('a').replace('_', '')}/"
     for slot, partial in slots.items():
-        path = partial.removesuffix(".j2").removesuffix(".wrap").removeprefix(own)
+        path = partial.removesuffix(".j2").removesuffix(".wrap")
+        path = path.removeprefix(own).removeprefix("common/")
         words.append(path if path.rpartition("/")[2] == slot else f"{slot}={path}")
     return textwrap.wrap(" ".join(words), WIDTH, break_long_words=False, break_on_hyphens=False)
 

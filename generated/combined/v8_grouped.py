@@ -8,8 +8,8 @@
 #   tmem_load=tmem_load_ring registers=registers_two output=registers_held tile_output slot_view
 #   chunks=chunks_double release_tile=release_thread arrive=arrive_leader store_tile
 #   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_gmem common/check_problem extents=common/extents_multiple common/main
-#   main_arguments=common/main_arguments_persistent
+#   output_tensor=output_gmem check_problem extents=extents_multiple main
+#   main_arguments=main_arguments_persistent
 """D = A @ B.T: Persistent CTAs that walk tiles in groups.
 
 The kernel of v8_persistent; tiles are walked in groups of eight rows.

@@ -9,8 +9,8 @@
 #   slot_view chunks=chunks_double store_chunk=store_chunk_tma reuse_chunk
 #   release_chunk=release_last release=release_thread arrive=arrive_leader drain_stores
 #   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_tma common/check_problem extents=common/extents_multiple common/main
-#   main_arguments=common/main_arguments_persistent
+#   output_tensor=output_tma check_problem extents=extents_multiple main
+#   main_arguments=main_arguments_persistent
 """D = A @ B.T: Persistent CTAs that store through TMA.
 
 The kernel of v8_persistent; chunks of 64 columns of D leave through a ring of two in smem.

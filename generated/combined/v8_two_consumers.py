@@ -8,8 +8,8 @@
 #   epilogue=epilogue_walk tmem_load=tmem_load_single registers=registers_one output=registers_held
 #   tile_output chunks=chunks_serial release_tile=release_thread arrive=arrive_leader store_tile
 #   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_gmem common/check_problem extents=common/extents_multiple common/main
-#   main_arguments=common/main_arguments_persistent
+#   output_tensor=output_gmem check_problem extents=extents_multiple main
+#   main_arguments=main_arguments_persistent
 """D = A @ B.T: Persistent CTAs with two consumers.
 
 The kernel of v8_persistent with two mma warps: 512 x 256 a pair, one accumulator for each.

@@ -1,12 +1,10 @@
 # spec: specs/hopper/h0_single_tile.toml
 # digest: sha256:43fe58f3d874abddcd9bb5fb718e6f145b113183e7ed9d9add3c91e4089c844a
 # partials:
-#   imports sm100/storage sm100/signature setup work=sm100/work_cta
-#   operand_buffers=sm100/buffers_plain mainloop=mainloop_cooperative
-#   partition=sm100/partition_cooperative tiled_mma issue epilogue=epilogue_direct sm100/host
-#   operand_layouts=sm100/layouts_plain tma_atoms=sm100/operands_gmem
-#   output_tensor=sm100/output_gmem common/check_problem extents=common/extents_multiple common/main
-#   common/main_arguments
+#   imports storage signature setup work=work_cta operand_buffers=buffers_plain
+#   mainloop=mainloop_cooperative partition=partition_cooperative tiled_mma issue
+#   epilogue=epilogue_direct host operand_layouts=layouts_plain tma_atoms=operands_gmem
+#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: One warpgroup, one k_tile.
 
 Four warps copy a tile of A and of B into shared memory, multiply them with wgmma into their

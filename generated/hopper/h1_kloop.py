@@ -1,12 +1,11 @@
 # spec: specs/hopper/h1_kloop.toml
 # digest: sha256:ba220fc5c697a4eb121b7842923b47b92b41c660792f92138bc7b12845132fc5
 # partials:
-#   imports sm100/storage sm100/signature setup work=sm100/work_cta k_tiles=sm100/k_tiles_whole
-#   operand_buffers=sm100/buffers_plain mainloop=mainloop_cooperative k_walk
-#   partition=sm100/partition_cooperative tiled_mma issue epilogue=epilogue_direct sm100/host
-#   operand_layouts=sm100/layouts_plain tma_atoms=sm100/operands_gmem
-#   output_tensor=sm100/output_gmem common/check_problem extents=common/extents_multiple common/main
-#   common/main_arguments
+#   imports storage signature setup work=work_cta k_tiles=k_tiles_whole
+#   operand_buffers=buffers_plain mainloop=mainloop_cooperative k_walk
+#   partition=partition_cooperative tiled_mma issue epilogue=epilogue_direct host
+#   operand_layouts=layouts_plain tma_atoms=operands_gmem output_tensor=output_gmem check_problem
+#   extents=extents_multiple main main_arguments
 """D = A @ B.T: The K loop.
 
 Against h0_single_tile: a loop over K through one buffer: copy, multiply, wait.

@@ -1,11 +1,10 @@
 # spec: specs/hopper/h2_tma.toml
 # digest: sha256:709394402392300c607a16f1724f6e40b797e04effd369ec51f5b75b23c341af
 # partials:
-#   imports sm100/storage sm100/signature setup warp work=sm100/work_cta sm100/k_tiles
-#   operand_buffers=sm100/buffers_plain start=start_cta sm100/init mainloop=mainloop_serial k_walk
-#   partition=sm100/partition_cta tiled_mma issue epilogue=epilogue_direct sm100/host
-#   operand_layouts=sm100/layouts_plain tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_plain
+#   start=start_cta init mainloop=mainloop_serial k_walk partition=partition_cta tiled_mma issue
+#   epilogue=epilogue_direct host operand_layouts=layouts_plain tma_atoms=tma_cta
+#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: TMA loads the tiles.
 
 Against h1_kloop: one thread hands a tensor map and coordinates to TMA, which counts bytes on

@@ -1,12 +1,11 @@
 # spec: specs/hopper/h3_pipeline.toml
 # digest: sha256:aae186d0194f0dd3dc8dcae6d323a98fabea953cc82f24040e72ca7e31c74d49
 # partials:
-#   imports sm100/storage sm100/signature setup warp work=sm100/work_cta sm100/k_tiles
-#   operand_buffers=sm100/buffers_plain start=start_cta sm100/init mainloop=mainloop_prefetch
-#   sm100/prologue sm100/ring_start partition=sm100/partition_cta arm=sm100/arm_cta
-#   copy=sm100/copy_cta sm100/next_stage tiled_mma issue epilogue=epilogue_direct sm100/host
-#   operand_layouts=sm100/layouts_plain_ring tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_plain
+#   start=start_cta init mainloop=mainloop_prefetch prologue ring_start partition=partition_cta
+#   arm=arm_cta copy=copy_cta next_stage tiled_mma issue epilogue=epilogue_direct host
+#   operand_layouts=layouts_plain_ring tma_atoms=tma_cta output_tensor=output_gmem check_problem
+#   extents=extents_multiple main main_arguments
 """D = A @ B.T: A ring of four stages.
 
 Against h2_tma: a ring of four stages; a stage is refilled as soon as the warpgroup is done with

@@ -1,13 +1,11 @@
 # spec: specs/hopper/h5_warp_specialized.toml
 # digest: sha256:e0cf5dcf27aca3efbde6495cb3ce719a93e09fedc1f344a5ecb80cf3d554d811
 # partials:
-#   imports sm100/storage sm100/signature setup warp work=sm100/work_cta sm100/k_tiles
-#   operand_buffers=sm100/buffers_swizzled start=start_cta sm100/init sm100/ring_start producer
-#   give_registers partition=sm100/partition_cta arm=sm100/arm_cta copy=sm100/copy_cta
-#   sm100/next_stage mma take_registers tiled_mma issue release=release_cta
-#   tile_epilogue=epilogue_direct sm100/host operand_layouts=sm100/layouts_swizzled
-#   tma_atoms=sm100/tma_cta output_tensor=sm100/output_gmem common/check_problem
-#   extents=common/extents_multiple common/main common/main_arguments
+#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_swizzled
+#   start=start_cta init ring_start producer give_registers partition=partition_cta arm=arm_cta
+#   copy=copy_cta next_stage mma take_registers tiled_mma issue release=release_cta
+#   tile_epilogue=epilogue_direct host operand_layouts=layouts_swizzled tma_atoms=tma_cta
+#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: A producer warp and a consumer warpgroup.
 
 Against h4_swizzle: a producer warp loads, a consumer warpgroup multiplies; registers move to

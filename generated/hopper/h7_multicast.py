@@ -1,13 +1,12 @@
 # spec: specs/hopper/h7_multicast.toml
 # digest: sha256:785528ced9e6ce4a7e328547d1759b96e8ad73a002c9040a2bf378b04aa9c8d6
 # partials:
-#   imports import_nvvm sm100/storage sm100/signature setup warp work=sm100/work_cta ranks
-#   sm100/k_tiles operand_buffers=sm100/buffers_swizzled start=start_cluster sm100/init
-#   sm100/ring_start producer give_registers last_lap partition=partition_multicast
-#   arm=sm100/arm_cta copy=copy_multicast sm100/next_stage mma take_registers consumer lane own_a
-#   tiled_mma issue release=release_cluster tile_epilogue=epilogue_direct sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=sm100/output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   imports import_nvvm storage signature setup warp work=work_cta ranks=ranks_line k_tiles
+#   operand_buffers=buffers_swizzled start=start_cluster init ring_start producer give_registers
+#   last_lap partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma
+#   take_registers consumer lane own_a tiled_mma issue release=release_cluster
+#   tile_epilogue=epilogue_direct host operand_layouts=layouts_swizzled tma_atoms
+#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: A cluster shares the B tile.
 
 Against h6_two_consumers: a (2, 1) cluster; each CTA loads half of the B tile and multicasts it

@@ -1,13 +1,12 @@
 # spec: specs/hopper/h7_multicast_n.toml
 # digest: sha256:c192c1bebe987c30e8446a11e479c3b60322faaf6c0ef50f5df601ff4d17394d
 # partials:
-#   imports import_nvvm sm100/storage sm100/signature setup warp work=sm100/work_cta ranks
-#   sm100/k_tiles operand_buffers=sm100/buffers_swizzled start=start_cluster sm100/init
-#   sm100/ring_start producer give_registers last_lap partition=partition_multicast
-#   arm=sm100/arm_cta copy=copy_multicast sm100/next_stage mma take_registers consumer lane own_a
-#   tiled_mma issue release=release_cluster tile_epilogue=epilogue_direct sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=sm100/output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   imports import_nvvm storage signature setup warp work=work_cta ranks=ranks_line k_tiles
+#   operand_buffers=buffers_swizzled start=start_cluster init ring_start producer give_registers
+#   last_lap partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma
+#   take_registers consumer lane own_a tiled_mma issue release=release_cluster
+#   tile_epilogue=epilogue_direct host operand_layouts=layouts_swizzled tma_atoms
+#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: A cluster shares the A tile.
 
 Against h7_multicast: the cluster lies along N, (1, 2): its CTAs share A, and each loads half of

@@ -1,14 +1,13 @@
 # spec: specs/hopper/h8_tma_store.toml
 # digest: sha256:f25d6955ba9285d7316a3b27a9502a79d156ecb048320dcec67a298c63102d0e
 # partials:
-#   imports import_nvvm sm100/storage sm100/signature setup warp work=sm100/work_cta ranks
-#   sm100/k_tiles operand_buffers=sm100/buffers_swizzled sm100/output_buffers start=start_cluster
-#   sm100/init sm100/ring_start producer give_registers last_lap partition=partition_multicast
-#   arm=sm100/arm_cta copy=copy_multicast sm100/next_stage mma take_registers consumer lane own_a
-#   tiled_mma issue release=release_cluster output output_registers=output_chunk
-#   tile_epilogue=epilogue_tma sm100/reuse_chunk store_chunk sm100/drain_stores sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=output_tma common/check_problem
-#   extents=common/extents_ragged common/main common/main_arguments
+#   imports import_nvvm storage signature setup warp work=work_cta ranks=ranks_line k_tiles
+#   operand_buffers=buffers_swizzled output_buffers start=start_cluster init ring_start producer
+#   give_registers last_lap partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage
+#   mma take_registers consumer lane own_a tiled_mma issue release=release_cluster output
+#   output_registers=output_chunk tile_epilogue=epilogue_tma reuse_chunk store_chunk drain_stores
+#   host operand_layouts=layouts_swizzled tma_atoms output_tensor=output_tma check_problem
+#   extents=extents_ragged main main_arguments
 """D = A @ B.T: Output through shared memory and TMA.
 
 Against h7_multicast: stmatrix packs chunks of 64 columns into a staged tile, and TMA stores

@@ -7,7 +7,7 @@
 #   tmem_load=tmem_load_single registers=registers_one output=registers_chunk tile_output
 #   chunks=chunks_serial store_chunk teardown=teardown_cta host
 #   operand_layouts=layouts_swizzled_single tma_atoms=operands_gmem output_tensor=output_gmem
-#   common/check_problem extents=common/extents_one_tile common/main common/main_arguments
+#   check_problem extents=extents_one_tile main main_arguments
 """D = A @ B.T: The K loop.
 
 Against v1_one_tile: a loop over K in steps of 64, all into the same accumulator.

@@ -7,7 +7,7 @@
 #   epilogue=epilogue_tile tmem_load=tmem_load_single registers=registers_one output=registers_chunk
 #   tile_output chunks=chunks_serial store_chunk teardown=teardown_cta host
 #   operand_layouts=layouts_swizzled_single tma_atoms=operands_gmem output_tensor=output_gmem
-#   common/check_problem extents=common/extents_multiple common/main common/main_arguments
+#   check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: A tile a CTA.
 
 Against v2_k_loop: a grid of CTAs, one for each 128 x 128 tile of D.

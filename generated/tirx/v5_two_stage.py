@@ -8,8 +8,7 @@
 #   wait_accumulator=wait_mainloop tmem_load=tmem_load_single registers=registers_one
 #   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma drain_tile=drain_stores
 #   teardown=teardown_cta host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_tma common/check_problem extents=common/extents_multiple common/main
-#   common/main_arguments
+#   output_tensor=output_tma check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: Two stages.
 
 Against v4_tma: a ring of two stages; a stage is reloaded as soon as its MMAs have read it.

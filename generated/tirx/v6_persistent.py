@@ -9,8 +9,8 @@
 #   issue=issue_blocks epilogue=epilogue_tile wait_accumulator=wait_mainloop
 #   tmem_load=tmem_load_single registers=registers_one output=output_partition chunks=chunks_serial
 #   store_chunk=store_chunk_tma reuse_chunk drain_stores teardown=teardown_cta host
-#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_tma common/check_problem
-#   extents=common/extents_multiple common/main main_arguments=common/main_arguments_persistent
+#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_tma check_problem
+#   extents=extents_multiple main main_arguments=main_arguments_persistent
 """D = A @ B.T: Persistent CTAs.
 
 Against v5_two_stage: resident CTAs walk over tiles, eight rows of tiles at a time.

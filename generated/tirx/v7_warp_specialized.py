@@ -9,8 +9,8 @@
 #   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma reuse_chunk
 #   release_chunk=release_last release=release_threads arrive=arrive_cta drain_stores
 #   teardown=teardown_cta host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_tma common/check_problem extents=common/extents_multiple common/main
-#   main_arguments=common/main_arguments_persistent
+#   output_tensor=output_tma check_problem extents=extents_multiple main
+#   main_arguments=main_arguments_persistent
 """D = A @ B.T: Warp specialization.
 
 Against v6_persistent: a producer warp, an mma warp and a warpgroup that writes back.

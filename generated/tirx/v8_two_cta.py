@@ -9,8 +9,8 @@
 #   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma reuse_chunk
 #   release_chunk=release_last release=release_threads arrive=arrive_leader drain_stores
 #   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_tma common/check_problem extents=common/extents_multiple common/main
-#   main_arguments=common/main_arguments_persistent
+#   output_tensor=output_tma check_problem extents=extents_multiple main
+#   main_arguments=main_arguments_persistent
 """D = A @ B.T: Two CTAs, one tile.
 
 Against v7_warp_specialized: one MMA of 256 x 256 over a CTA pair; each stages half of A and B.

@@ -9,8 +9,8 @@
 #   output=output_partition chunks=chunks_serial store_chunk=store_chunk_tma reuse_chunk
 #   release_chunk=release_last release=release_threads arrive=arrive_leader drain_stores
 #   teardown=teardown_pair host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_tma output_part common/check_problem extents=common/extents_multiple
-#   common/main main_arguments=common/main_arguments_persistent
+#   output_tensor=output_tma output_part check_problem extents=extents_multiple main
+#   main_arguments=main_arguments_persistent
 """D = A @ B.T: Two consumers share B.
 
 Against v8_two_cta: a second mma warp makes it 512 x 256; both read the same tile of B.

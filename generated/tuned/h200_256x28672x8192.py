@@ -1,15 +1,14 @@
 # spec: specs/tuned/h200_256x28672x8192.toml
 # digest: sha256:7902765d21e96d5e0f49a96d91621bc737dae385b67ed11578bafcc4d4e9a0f6
 # partials:
-#   imports import_nvvm sm100/storage tile_order=common/tile_order_columns sm100/signature setup
-#   warp work=work_persistent ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
-#   sm100/output_buffers start=start_cluster sm100/init sm100/ring_start producer give_registers
-#   sm100/producer_walk last_lap partition=partition_multicast arm=sm100/arm_cta copy=copy_multicast
-#   sm100/next_stage mma take_registers consumer lane own_a tiled_mma issue mma_walk=walk
-#   release=release_cluster output output_registers=output_chunk tile_epilogue=epilogue_tma
-#   reuse_chunk=reuse_uneven store_chunk sm100/drain_stores sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=output_tma common/check_problem
-#   extents=common/extents_ragged common/main main_arguments=common/main_arguments_persistent
+#   imports import_nvvm storage tile_order=tile_order_columns signature setup warp
+#   work=work_persistent ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers
+#   start=start_cluster init ring_start producer give_registers producer_walk last_lap
+#   partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma take_registers
+#   consumer lane own_a tiled_mma issue mma_walk=walk release=release_cluster output
+#   output_registers=output_chunk tile_epilogue=epilogue_tma reuse_chunk=reuse_uneven store_chunk
+#   drain_stores host operand_layouts=layouts_swizzled tma_atoms output_tensor=output_tma
+#   check_problem extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 256 x 28672 x 8192 (decode, MLP up).
 
 Two consumers share a 128x224 tile, and a (2, 1) cluster shares B. D leaves in chunks of 32

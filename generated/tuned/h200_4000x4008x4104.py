@@ -1,16 +1,14 @@
 # spec: specs/tuned/h200_4000x4008x4104.toml
 # digest: sha256:93e3818c8344efc2525514ea79088b453e63d9adf0554a54a1be5059bb073c1a
 # partials:
-#   imports import_nvvm sm100/storage sm100/tile_order sm100/signature setup warp
-#   work=work_persistent ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
-#   sm100/output_buffers start=start_cluster sm100/init sm100/ring_start producer give_registers
-#   sm100/producer_walk last_lap partition=partition_multicast arm=sm100/arm_cta copy=copy_multicast
-#   sm100/next_stage mma take_registers consumer lane own_a tiled_mma issue mma_walk=walk
-#   release=release_cluster output output_registers=output_deferred under_k_tiles
-#   tile_epilogue=epilogue_deferred last_tile store_chunk=store_deferred sm100/drain_stores
-#   sm100/host operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=output_tma
-#   common/check_problem extents=common/extents_ragged common/main
-#   main_arguments=common/main_arguments_persistent
+#   imports import_nvvm storage tile_order signature setup warp work=work_persistent
+#   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
+#   init ring_start producer give_registers producer_walk last_lap partition=partition_multicast
+#   arm=arm_cta copy=copy_multicast next_stage mma take_registers consumer lane own_a tiled_mma
+#   issue mma_walk=walk release=release_cluster output output_registers=output_deferred
+#   under_k_tiles tile_epilogue=epilogue_deferred last_tile store_chunk=store_deferred drain_stores
+#   host operand_layouts=layouts_swizzled tma_atoms output_tensor=output_tma check_problem
+#   extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 4000 x 4008 x 4104.
 
 The kernel for 4096 x 4096 x 4096: two consumers, a (2, 1) cluster, a deferred epilogue. Ragged

@@ -1,15 +1,14 @@
 # spec: specs/tuned/h200_8192x28672x8192.toml
 # digest: sha256:bdfbaad09b6efa41107a729d3e1f06a0578c9a010b83f00db0eb7229c70d0627
 # partials:
-#   imports import_nvvm sm100/storage sm100/tile_order sm100/signature setup warp
-#   work=work_persistent ranks sm100/k_tiles operand_buffers=sm100/buffers_swizzled
-#   sm100/output_buffers start=start_cluster sm100/init producer give_registers sm100/producer_walk
-#   last_lap partition=partition_multicast arm=sm100/arm_cta copy=copy_multicast sm100/next_stage
-#   mma take_registers consumer lane tiled_mma issue mma_walk=turns release=release_cluster
-#   pass_turn skip_tile output output_registers=output_chunk tile_epilogue=epilogue_tma
-#   reuse_chunk=reuse_uneven store_chunk sm100/drain_stores sm100/host
-#   operand_layouts=sm100/layouts_swizzled tma_atoms output_tensor=output_tma common/check_problem
-#   extents=common/extents_ragged common/main main_arguments=common/main_arguments_persistent
+#   imports import_nvvm storage tile_order signature setup warp work=work_persistent
+#   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
+#   init producer give_registers producer_walk last_lap partition=partition_multicast arm=arm_cta
+#   copy=copy_multicast next_stage mma take_registers consumer lane tiled_mma issue mma_walk=turns
+#   release=release_cluster pass_turn skip_tile output output_registers=output_chunk
+#   tile_epilogue=epilogue_tma reuse_chunk=reuse_uneven store_chunk drain_stores host
+#   operand_layouts=layouts_swizzled tma_atoms output_tensor=output_tma check_problem
+#   extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 8192 x 28672 x 8192 (prefill, MLP up).
 
 Ping-pong: two consumers compute 128x192 tiles in turn, and a (2, 1) cluster shares B.

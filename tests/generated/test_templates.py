@@ -14,6 +14,7 @@ from gemmgen.render.ablations import ABLATIONS
 from gemmgen.render.slots import TABLES
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
+FOLDERS = ("common", "sm90", "sm100")
 PARTIALS = sorted(path for path in TEMPLATES.rglob("*.j2") if path.name != "kernel.py.j2")
 FORBIDDEN = (
     nodes.Add,
@@ -57,3 +58,9 @@ def test_every_partial_stands_in_the_slot_table_and_every_rule_names_a_file() ->
     named.remove(EMPTY)
     files = {path.relative_to(TEMPLATES).as_posix() for path in PARTIALS}
     assert named == files
+
+
+def test_no_partial_is_both_common_and_of_one_architecture() -> None:
+    common, *others = ({path.name for path in (TEMPLATES / folder).iterdir()} for folder in FOLDERS)
+    assert common
+    assert not common & set().union(*others)
