@@ -88,12 +88,17 @@ CODES: Mapping[str, str] = {
     " the answer that nothing is"
     " left, or a query of something that is no answer.",
     "E260": "Shared memory is overwritten or read while an asynchronous copy or MMA may still use"
-    " it: a stage reused without the wait for the barrier that hands it back.",
+    " it: a stage reused without the wait for the barrier that hands it back. Both accesses and the"
+    " edge that is missing between them are named; the run need not have gone wrong: it is enough"
+    " that nothing orders the two.",
     "E261": "Asynchronous work reads or writes what threads wrote with plain stores, and no"
-    " fence.proxy.async stands between (PTX ISA, async proxy).",
+    " fence.proxy.async stands between (PTX ISA, async proxy). The thread that wrote executes it"
+    " after the write, before the barrier on which the issuing thread waits.",
     "E262": "Two threads touch the same shared memory, one of them writes, and no barrier orders"
-    " them.",
-    "E263": "Two accesses to the same global memory, one of them a write, that nothing orders.",
+    " them: bar.sync, an mbarrier, or bar.warp.sync between lanes of one warp. A relaxed arrival"
+    " says that code has executed, not what it wrote.",
+    "E263": "Two accesses to the same global memory, one of them a write, that nothing orders:"
+    " within a CTA a barrier, across CTAs a release and an acquire of .gpu scope.",
     "E264": "Tensor memory is used while an MMA, a load or a store of it may be unfinished: the"
     " commit, or the tcgen05.wait, has not been waited for.",
     "E265": "Tensor memory passes from one thread to another without tcgen05.fence before and after"
@@ -105,6 +110,10 @@ CODES: Mapping[str, str] = {
     "E267": "An arrival in another CTA is of scope .cta: what came before it need not be visible"
     " there: use the cluster scope. Or a thread waits on an mbarrier of another CTA, which is not"
     " possible: only threads of its own CTA wait on an mbarrier (PTX ISA, mbarrier.try_wait).",
-    "E268": "A CTA exits while asynchronous work or another CTA may still reach it.",
-    "E269": "An element of the output is written twice: two tiles or threads overlap.",
+    "E268": "A CTA exits while asynchronous work or another CTA may still reach it: a bulk store"
+    " without cp.async.bulk.wait_group.read, a commit or an arrival that no thread of the CTA has"
+    " waited for. Its shared memory may belong to another CTA by then. Wait for the last signal"
+    " into the CTA, or end with a cluster barrier.",
+    "E269": "An element of the output is written twice, though in order: two tiles or two threads"
+    " overlap. Where they hold the same value no result is wrong, and the work is done twice.",
 }
