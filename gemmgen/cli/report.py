@@ -73,10 +73,12 @@ def _write_figures(drawn: list[Figure], folder: Path, only: tuple[str, ...], *, 
         raise GemmgenError([Finding("T471", f"no figure `{n}`", help=help_) for n in unknown])
     kept = [known[name] for name in only] or drawn
     for figure in kept:
-        write_atomic(folder / f"{figure.id}.svg", figure.svg.alone())
+        write_atomic(folder / f"{figure.id}.svg", figure.file.alone())
         click.echo(folder / f"{figure.id}.svg")
     if png:
-        files = {folder / f"{f.id}.png": (f.svg.alone(), f.svg.width, f.svg.height) for f in kept}
+        files = {
+            folder / f"{f.id}.png": (f.file.alone(), f.file.width, f.file.height) for f in kept
+        }
         for path in png_files(files):
             click.echo(path)
 

@@ -163,7 +163,12 @@ def traffic_figures(documents: Documents) -> Iterator[Figure]:
                 "Flop a byte that device memory really moved, in one launch under the profiler: "
                 "what L2 keeps moves a kernel to the right.",
                 f"{source}; ceilings of {ceilings.name}",
-                roofline("Rate over measured intensity", dots, roofs(ceilings.record)),
+                roofline(
+                    "Rate over measured intensity",
+                    dots,
+                    roofs(ceilings.record),
+                    "flop a byte that device memory moved",
+                ),
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,13 @@ class Figure:
     source: str
     svg: Svg
     points: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> Svg:
+        """For a file of its own: with its title and the record that it is from."""
+        published = ", published, not measured here" if self.section == "published" else ""
+        lines = textwrap.wrap(self.source, 78, break_on_hyphens=False)
+        return self.svg.framed(f"{self.title}{published}", lines)
 
 
 @dataclass(frozen=True)

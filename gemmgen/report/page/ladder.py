@@ -165,7 +165,9 @@ def _roofline(record: BenchRecord, runs: Sequence[Run]) -> Figure:
         "Measured ceilings: a copy in device memory, and cuBLAS at 8192³ alone, at the clock that "
         "the power limit leaves it.",
         "; ".join(dict.fromkeys(where(run.named) for run in runs)),
-        roofline("Rate over arithmetic intensity", dots, roofs(record)),
+        roofline(
+            "Rate over arithmetic intensity", dots, roofs(record), "flop a byte of A, B and D"
+        ),
     )
 
 

@@ -34,8 +34,8 @@ class Roof:
     classes: str
 
 
-def roofline(title: str, dots: Sequence[Dot], roofs: Sequence[Roof]) -> Svg:
-    """Rates over arithmetic intensity, both logarithmic, under their ceilings."""
+def roofline(title: str, dots: Sequence[Dot], roofs: Sequence[Roof], unit: str) -> Svg:
+    """Rates over arithmetic intensity in `unit`, both logarithmic, under their ceilings."""
     left, head, height = 44.0, 58.0, 400.0
     bottom, right = height - 40, WIDTH - 10
     svg = Svg(WIDTH, height, title)
@@ -48,7 +48,7 @@ def roofline(title: str, dots: Sequence[Dot], roofs: Sequence[Roof]) -> Svg:
         svg.text("dim small", across(tick), bottom + 14, tick_text(tick), "middle")
     y_axis(svg, up, left, right)
     svg.text("dim small", 4, 14, "TFLOP/s")
-    svg.text("dim small", (left + right) / 2, bottom + 30, "flop a byte of A, B and D", "middle")
+    svg.text("dim small", (left + right) / 2, bottom + 30, unit, "middle")
     for index, roof in enumerate(roofs):
         start = max(across.low, up.low / roof.memory)
         ridge = roof.matrix / roof.memory

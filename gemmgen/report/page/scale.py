@@ -34,7 +34,7 @@ class Scale:
 
     def _decades(self) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        steps = (1, 2, 5) if last - first <= 2 else (1,)
+        steps = (1, 2, 5) if last - first <= 3 else (1,)
         values = [step * 10.0**power for power in range(first, last + 1) for step in steps]
         return [value for value in values if self.low <= value <= self.high * 1.001]
 

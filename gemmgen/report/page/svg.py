@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from importlib import resources
@@ -77,6 +78,16 @@ class Svg:
             f'<rect class="ground" width="{number(self.width)}" height="{number(self.height)}"/>'
         )
         return f"{head}<style>{style('figure.css')}</style>{ground}{''.join(self.parts)}</svg>\n"
+
+    def framed(self, heading: str, source: Sequence[str]) -> Svg:
+        """The same with a heading above and lines of small print below, and a margin around."""
+        foot = 14.0 * len(source) + 8
+        out = Svg(self.width + 24, self.height + 34 + foot, self.title)
+        out.text("strong heading", 12, 23, heading)
+        out.parts.append(f'<g transform="translate(12 34)">{"".join(self.parts)}</g>')
+        for index, line in enumerate(source):
+            out.text("dim fine", 12, self.height + 34 + 14 * (index + 1), line)
+        return out
 
     def _open(self, namespace: str = "", *, sized: bool = False) -> str:
         box = f"0 0 {number(self.width)} {number(self.height)}"

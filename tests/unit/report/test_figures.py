@@ -49,6 +49,13 @@ def test_every_figure_names_its_record_or_says_that_it_is_published(
             assert re.search(r"docs/records/\w+\.json", figure.source)
 
 
+def test_a_figure_in_a_file_of_its_own_names_its_record_too(figures: list[Figure]) -> None:
+    for figure in figures:
+        shown = [n.text or "" for n in ET.fromstring(figure.file.alone()).iter() if n.text]
+        assert any(figure.title in text for text in shown)
+        assert figure.source in " ".join(shown)
+
+
 def test_nothing_is_drawn_outside_of_a_figure(figures: list[Figure]) -> None:
     for figure in figures:
         for node in ET.fromstring(figure.svg.alone()).iter():
