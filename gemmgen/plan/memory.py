@@ -9,7 +9,7 @@ from gemmgen.arch import ArchFacts
 from gemmgen.plan.copies import Copy, stage_bytes
 from gemmgen.plan.geometry import Geometry, consumer_count
 from gemmgen.plan.output import OutputPlan
-from gemmgen.plan.values import Sum, align_up, grouped, power_of_two
+from gemmgen.plan.values import Sum, align_up, counted, grouped, power_of_two
 from gemmgen.spec.model import Spec
 from gemmgen.terms import MainloopKind, Ring
 
@@ -196,7 +196,7 @@ def plan_smem(
         fields.append(SmemField(name, FieldKind.OPERAND, offset, size, align, count, code, text))
         offset += size
     stage = stage_bytes(copies)
-    total = f"({stage.text}) x {stages} stages"
+    total = f"({stage.text}) x {counted(stages, 'stage')}"
     staged = 0
     if output is not None:
         fields.append(_output_field(output, arch, offset))
