@@ -9,7 +9,8 @@ from gemmgen.report.page.scale import Scale, text_width, x_axis, y_axis
 from gemmgen.report.page.svg import WIDTH, Svg
 
 ROW = 22.0
-COLOURS = 7
+COLOURS = 8
+REST = 6  # grey
 SERIES = "f0"
 
 
@@ -235,7 +236,7 @@ def stacks(
 
 def _part_colour(index: int, count: int) -> int:
     """The last part of a stack, which is the rest, is grey."""
-    return COLOURS - 1 if index == count - 1 else index % (COLOURS - 1)
+    return REST if index == count - 1 else index % REST
 
 
 def pairs(

@@ -17,15 +17,18 @@ def sweep_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:
     if not timed:
         return
     keys = list(timed[0]["values"])
+    if not all(isinstance(point["values"][keys[0]], int) for point in timed):
+        yield _choices(named, timed)
+        return
     refused = sum(point.get("status") == "refused" for point in record["points"])
     for shape in dict.fromkeys(shape for point in timed for shape in point["times"]):
         lines: dict[str, list[tuple[str, float, float]]] = {}
         for point in timed:
             if shape in point["times"]:
                 time = point["times"][shape]
-                rest = ", ".join(f"{_last(key)} {point['values'][key]}" for key in keys[1:])
+                rest = ", ".join(f"{_last(key)} {_value(point['values'][key])}" for key in keys[1:])
                 band = max(time["noise"], time["spread"]) * time["ratio"]
-                place = str(point["values"][keys[0]])
+                place = _value(point["values"][keys[0]])
                 lines.setdefault(rest, []).append((place, time["ratio"], band))
         text = shape_text([int(size) for size in shape.split("x")])
         yield Figure(
@@ -46,10 +49,64 @@ def sweep_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:
         )
 
 
+def _choices(named: Named[dict[str, Any]], timed: list[dict[str, Any]]) -> Figure:
+    """Combinations that are no numbers, a row each: on and off."""
+    record, key = named.record, _telling_key(timed)
+    rows = []
+    for shape in dict.fromkeys(shape for point in timed for shape in point["times"]):
+        text = shape_text([int(size) for size in shape.split("x")])
+        for point in timed:
+            if time := point["times"].get(shape):
+                label = _value(point["values"][key]) if key else _combination(point["values"])
+                band = max(time["noise"], time["spread"]) * time["ratio"]
+                name = f"{text}: {label}"
+                rows.append(Bar(name, time["ratio"], f"{time['ratio']:.2f}", "f0", band))
+    what = _last(key) if key else ", ".join(map(_last, timed[0]["values"]))
+    bests = [best for shape in record["finals"] for best in _best(record, shape)]
+    return Figure(
+        slug(stem(named.name), "choices"),
+        "sweeps",
+        f"{record['spec']}: {what}",
+        f"Bars by shape and {what}; the thin line is noise, either way.",
+        f"{named.name}: {record['device'].get('name', 'unknown device')}, {record['date']}",
+        bars(
+            f"Rate over cuBLAS by {what}",
+            rows,
+            unit="rate over that of cuBLAS",
+            line=1.0,
+            line_label="cuBLAS",
+        ),
+        tuple(bests),
+    )
+
+
+def _telling_key(timed: list[dict[str, Any]]) -> str:
+    """The key with the shortest values that tells all of `timed` apart; empty without one."""
+    telling = []
+    for key in timed[0]["values"]:
+        texts = {_value(point["values"][key]) for point in timed}
+        if len(texts) == len(timed):
+            telling.append((max(map(len, texts)), key))
+    return min(telling)[1] if telling else ""
+
+
+def _combination(values: dict[str, Any]) -> str:
+    return ", ".join(f"{_last(key)} {_value(value)}" for key, value in values.items())
+
+
 def _columns(
     points: list[tuple[str, float, float]],
 ) -> tuple[tuple[str, ...], tuple[float, ...], tuple[float, ...]]:
     return tuple(p[0] for p in points), tuple(p[1] for p in points), tuple(p[2] for p in points)
+
+
+def _value(value: Any) -> str:
+    """A value of a key, as short as it is clear."""
+    if isinstance(value, list):
+        return ", ".join(map(_value, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_value(item)}" for key, item in value.items())
+    return "none" if value is None else str(value)
 
 
 def _last(key: str) -> str:
@@ -60,17 +117,16 @@ def _best(record: dict[str, Any], shape: str) -> tuple[str, ...]:
     final = record["finals"].get(shape)
     if not final:
         return ()
-    values = {
-        point["name"]: ", ".join(f"{_last(k)} {v}" for k, v in point["values"].items())
-        for point in record["points"]
-    }
+    values = {point["name"]: _combination(point["values"]) for point in record["points"]}
     best, other = values.get(final["best"], "?"), values.get(final["runner_up"], "?")
+    place = shape_text([int(size) for size in shape.split("x")])
+    noise = f"{final['noise']:.1%}"
     if final["clear"]:
         return (
-            f"Best: {best}, {final['gain']:.1%} faster than {other} (noise {final['noise']:.1%}).",
+            f"Best at {place}: {best}, {final['gain']:.1%} faster than {other}; noise {noise}.",
         )
-    text = f"No clear best: {best} and {other} differ by {final['gain']:.1%}"
-    return (f"{text}, within the noise of {final['noise']:.1%}.",)
+    text = f"No clear best at {place}: {best} and {other} differ by {final['gain']:.1%}"
+    return (f"{text}, within the noise of {noise}.",)
 
 
 def ablation_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:

@@ -92,7 +92,8 @@ def test_a_sweep_has_a_curve_with_a_band_for_each_value_of_the_other_keys(
     assert "group_m 8" in svg
     assert "1 refused" in figure.note
     assert figure.points == (
-        "Best: ab_stages 4, group_m 8, 5.0% faster than ab_stages 3, group_m 8 (noise 2.0%).",
+        "Best at 512³: ab_stages 4, group_m 8, 5.0% faster than ab_stages 3, "
+        "group_m 8; noise 2.0%.",
     )
 
 
@@ -101,6 +102,18 @@ def test_a_best_within_the_noise_is_not_called_best(sweep: dict[str, Any]) -> No
     (figure,) = sweep_figures(Named("s.json", sweep))
     assert figure.points[0].startswith("No clear best")
     assert "within the noise of 2.0%" in figure.points[0]
+
+
+def test_a_sweep_over_words_has_a_row_for_each_shape_and_word(sweep: dict[str, Any]) -> None:
+    sweep["points"] = [sweep["points"][0], sweep["points"][5]]
+    for point, swizzle in zip(sweep["points"], ("none", "128b"), strict=True):
+        point["values"] = {
+            "smem.swizzle": swizzle,
+            "load.multicast": [] if swizzle == "none" else None,
+        }
+    sweep["finals"] = {}
+    (figure,) = sweep_figures(Named("s.json", sweep))
+    assert {"512³: none", "512³: 128b"} <= set(_texts(figure))
 
 
 def test_ablations_tell_gemms_from_what_is_none(ablation: dict[str, Any]) -> None:
