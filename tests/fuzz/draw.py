@@ -1,4 +1,7 @@
-"""hypothesis strategies: specs near the committed ones, and schedules to run them under."""
+"""hypothesis strategies: specs near the committed ones, and schedules to run them under.
+
+Every fourth spec crosses features instead (`fuzz.crossed`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from fuzz.crossed import BASE, crossings
 from fuzz.values import EQUAL, TOGETHER, data, texts, tiers, usual_values, value_at, values
 from gemmgen.run.schedules import POLICIES
 
@@ -53,14 +57,22 @@ def _change(draw: st.DrawFn, base: str, tier: int) -> dict[str, Any]:
     return out
 
 
-@st.composite
-def specs(draw: st.DrawFn) -> Drawn:
-    """One to three changes of a committed spec."""
-    base = draw(st.sampled_from(sorted(texts())))
+def _near(draw: st.DrawFn, base: str) -> dict[str, Any]:
     tier = draw(st.sampled_from((0, 0, 0, 1, 1, ALL)))
     changes: dict[str, Any] = {}
     for _ in range(draw(st.integers(1, 3))):
         changes |= _change(draw, base, tier)
+    return changes
+
+
+@st.composite
+def specs(draw: st.DrawFn) -> Drawn:
+    """One to three changes of a committed spec, or a crossing."""
+    if draw(st.integers(0, 3)) == 0:
+        base, changes = BASE, draw(crossings())
+    else:
+        base = draw(st.sampled_from(sorted(texts())))
+        changes = _near(draw, base)
     return Drawn(
         base,
         tuple(changes.items()),

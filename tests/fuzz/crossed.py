@@ -1,0 +1,103 @@
+"""Whole kernels: every feature of the sm_100a ladders drawn for itself, then made to fit.
+
+A change of a committed spec seldom crosses more than two features. Here tile, CTA pair, cluster,
+multicast, consumers, scheduler, epilogue and warps are drawn beside each other, and the barriers
+that they need follow. What does not fit together is for the checker to refuse.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+BASE = "v8_persistent"
+
+
+def _choose(draw: st.DrawFn, *values: Any) -> Any:
+    return draw(st.sampled_from(values))
+
+
+@st.composite
+def crossings(draw: st.DrawFn) -> dict[str, Any]:
+    """Changes of `BASE` that make it another warp-specialized kernel."""
+    group = _choose(draw, 1, 2)
+    persistent = _choose(draw, True, True, True, False)
+    consumers = _choose(draw, 1, 1, 2) if persistent else 1
+    columns = _choose(draw, 64, 128, 192, 256)
+    swizzle = _choose(draw, "128b", "128b", "128b", "none")
+    changes = {
+        "tile.m": 128 * consumers,
+        "tile.n": columns,
+        "tile.k": 64 if swizzle == "128b" else _choose(draw, 16, 32, 64),
+        "mma.m": 128 * group,
+        "mma.n": columns,
+        "mma.cta_group": group,
+        "smem.swizzle": swizzle,
+        "pipeline.ab_stages": _choose(draw, 2, 3, 4, 5, 6),
+        "pipeline.acc_stages": _choose(draw, 1, 2, 3) if persistent and consumers == 1 else 1,
+        "epilogue.chunks": _choose(draw, 1, 2, 4, 8, 16),
+        "epilogue.register_buffers": _choose(draw, 1, 1, 2),
+    }
+    shared = _cluster(draw, group, changes)
+    _scheduler(draw, persistent, changes)
+    changes["roles"] = _roles(draw, consumers, persistent)
+    how = _choose(draw, "thread", "threads") if persistent else ""
+    changes["barriers"] = _barriers(group == 2, shared, how)
+    return changes
+
+
+def _cluster(draw: st.DrawFn, group: int, changes: dict[str, Any]) -> bool:
+    """Set the cluster, the loads that it shares, and whether there are any."""
+    m, n = group * _choose(draw, 1, 1, 2, 4), _choose(draw, 1, 1, 2)
+    may = ["a"] * (n > 1) + ["b"] * (m > group)
+    shared = [matrix for matrix in may if _choose(draw, True, False)]
+    changes["cluster"] = {"m": m, "n": n} if m * n > 1 else None
+    changes["load.multicast"] = shared
+    return bool(shared)
+
+
+def _scheduler(draw: st.DrawFn, persistent: bool, changes: dict[str, Any]) -> None:
+    changes["scheduler.kind"] = "persistent" if persistent else "grid"
+    grouped = _choose(draw, "", "group_m", "group_n") if persistent else ""
+    if grouped:
+        changes[f"scheduler.{grouped}"] = _choose(draw, 1, 2, 3, 8)
+    stores = _choose(draw, True, False)
+    changes["epilogue.kind"] = "tma_store" if stores else "direct"
+    changes["epilogue.d_stages"] = _choose(draw, 1, 2, 4) if stores else None
+
+
+def _roles(draw: st.DrawFn, consumers: int, persistent: bool) -> dict[str, Any]:
+    """Roles beside each other where the kernel is persistent, else one after the other."""
+    first = _choose(draw, 0, 0, 0, 4) if persistent else 0
+    epilogue = list(range(first, first + 4 * consumers))
+    if not persistent:
+        mma, producer = [1], [0]
+    else:
+        free = [warp for warp in range(first + 4 * consumers + 3) if warp not in epilogue]
+        mma = _choose(draw, *(free[i : i + consumers] for i in range(len(free) + 1 - consumers)))
+        producer = [_choose(draw, *(warp for warp in free if warp not in mma))]
+    warps = {"producer": producer, "mma": mma, "epilogue": epilogue}
+    return {role: {"warps": those} for role, those in warps.items()}
+
+
+def _barriers(pair: bool, shared: bool, releases: str) -> list[dict[str, Any]]:
+    """The four hand-overs; `releases` is how the epilogue gives an accumulator back, or empty."""
+    own, both = ("leader", "pair") if pair else ("self", "self")
+    rows = [
+        ("ab_full", "ab", "producer", "tx", own, "mma"),
+        ("ab_empty", "ab", "mma", "commit", "sharers" if shared else both, "producer"),
+        ("acc_full", "acc", "mma", "commit", both, "epilogue"),
+    ]
+    if releases:
+        rows.append(("acc_empty", "acc", "epilogue", releases, own, "mma"))
+    return [
+        {
+            "name": name,
+            "ring": ring,
+            "arrive": [{"by": by, "how": how, "to": to}],
+            "wait": [waits],
+            "pre_armed": name.endswith("empty"),
+        }
+        for name, ring, by, how, to, waits in rows
+    ]
