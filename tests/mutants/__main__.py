@@ -14,6 +14,7 @@ from pathlib import Path
 from mutants.catalogue import KINDS, catalogue
 from mutants.equivalent import arguments
 from mutants.model import Layer, Mutant, Outcome
+from mutants.page import page
 from mutants.pool import run
 from mutants.results import Results
 from mutants.subjects import ROOT, rung, rung_names
@@ -35,6 +36,7 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
         action="store_true",
         help="trust finds of earlier code too, and argued survivors",
     )
+    parser.add_argument("--page", type=Path, help="write the page about known results, run none")
     parser.add_argument("--list", action="store_true", help="name the mutants and run none")
     return parser.parse_args(argv)
 
@@ -95,6 +97,15 @@ def _known(results: Results, mutant: Mutant) -> Outcome:
     return outcome
 
 
+def write_page(path: Path, mutants: list[Mutant], results: Results) -> None:
+    """Write the page about what is known, to a temporary name first."""
+    rows = [(m, outcome) for m in mutants if (outcome := results.get(m)) is not None]
+    text = "\n".join(page(mutants, rows, sum(results.is_current(m) for m, _ in rows))) + "\n"
+    new = path.with_suffix(".new")
+    new.write_text(text, "utf-8")
+    new.replace(path)
+
+
 def main(argv: list[str]) -> int:
     """Run; 0 when nothing wrong got past."""
     options = _arguments(argv)
@@ -107,6 +118,9 @@ def main(argv: list[str]) -> int:
         return 2
     if options.list:
         print("\n".join(mutant.name for mutant in mutants))
+        return 0
+    if options.page:
+        write_page(options.page, mutants, Results(options.out, keep_found=True))
         return 0
     rows = _run(mutants, Results(options.out, keep_found=options.keep_found), options.jobs)
     judged = judge_rows(rows, arguments())

@@ -64,6 +64,10 @@ class Results:
         stays = outcome.killed or argued(mutant, self.arguments) is not None
         return outcome if self.keep_found and stays else None
 
+    def is_current(self, mutant: Mutant) -> bool:
+        """Whether what is known of `mutant` is of today's code."""
+        return self.known[mutant.rung, mutant.digest][1]
+
     def add(self, mutant: Mutant, outcome: Outcome) -> None:
         """Remember an outcome."""
         self.known[mutant.rung, mutant.digest] = outcome, True

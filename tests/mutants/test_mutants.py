@@ -9,7 +9,8 @@ import pytest
 from mutants.catalogue import KINDS
 from mutants.detect import detect, of_runs, original, subject_of
 from mutants.equivalent import arguments
-from mutants.model import Detector, Layer, Mutant
+from mutants.model import Detector, Layer, Mutant, Outcome
+from mutants.page import page
 from mutants.sample import sample
 from mutants.subjects import rung, rung_names
 from mutants.table import judge_rows, listing
@@ -58,6 +59,20 @@ def test_a_tenth_of_the_mutants_is_found(layer: Layer, part: int, parts: int) ->
     bad = {"survivors": judged.survivors, "broken": judged.broken, "refuted": judged.refuted}
     wrong = [line for title, found in bad.items() for line in listing(title, found)]
     assert judged.passed, "\n".join(wrong)
+
+
+def test_the_page_names_what_got_past_and_what_is_argued() -> None:
+    first, second = _sample(Layer.PLAN)[:2]
+    argument = arguments()[0]
+    kind = next(kind for kind in KINDS if kind.name == argument.kind)
+    equal = Mutant(kind, "v1_kloop", "setup", "")
+    found = Outcome(Detector.CHECK, "P201")
+    rows = [(first, found), (second, Outcome(Detector.NONE)), (equal, Outcome(Detector.NONE))]
+    text = "\n".join(page([first, second, equal], rows, 2))
+    assert "1 are found,\n1 are argued equivalent, 1 got past" in text
+    assert f"- `{second.name}`" in text
+    assert f"| `{argument.kind}` | 1 | {argument.reason} |" in text
+    assert first.name not in text
 
 
 def test_every_rung_of_the_ladder_is_mutated() -> None:

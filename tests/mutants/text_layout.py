@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from mutants.edit import both, sub, then, where
-from mutants.model import Expect, Kind
+from mutants.model import Kind
 from mutants.subjects import Rung
 from mutants.text_setup import in_cluster, is_pair, is_persistent, kind
 
 CONST, HOST = "constants", "host"
-COMPILE = Expect.COMPILE
 
 
 def has_rows(rung: Rung) -> bool:
@@ -90,7 +89,6 @@ CONSTANTS: tuple[Kind, ...] = (
             is_persistent,
             sub(r"^TMEM_COLUMNS = ACC_STAGES \* TILE_N", "TMEM_COLUMNS = TILE_N", CONST),
         ),
-        COMPILE,
     ),
     kind(
         "two_roles_one_warp",
