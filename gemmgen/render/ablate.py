@@ -32,8 +32,8 @@ class Ablation:
         name: as `gemmgen ablate --only` takes it.
         title: what is different, for headings.
         shows: what its time says of the full kernel.
-        says: that in one sentence, with ``{share}`` of the full time, what is ``{saved}`` or
-            ``{added}``, how many ``{times}`` the full time, and the ``{rate}`` of the loads.
+        says: that in one sentence, with its ``{share}`` of the full kernel's time, how many
+            ``{times}`` that is, and the ``{rate}`` of the loads.
         rules: slot, partial, what it requires of the plan. A rule applies to a slot that the full
             kernel fills; the first that holds wins, and `EMPTY` leaves the slot empty.
         settings: keys of a spec to change, and their values.
@@ -52,6 +52,19 @@ class Ablation:
     def is_gemm(self) -> bool:
         """Whether its result is still D = A @ B.T."""
         return not self.rules
+
+    def sentence(self, share: float, noise: float, terabytes: float) -> str:
+        """`says` with the figures of a run, and a word where they are within its noise.
+
+        Args:
+            share: time over that of the full kernel.
+            noise: differences up to it, relative, are chance.
+            terabytes: that the loads bring into shared memory a second.
+        """
+        rate = f"{terabytes:.1f} TB/s into shared memory"
+        text = self.says.format(share=f"{share:.0%}", times=f"{share:.2f}x", rate=rate)
+        same = abs(share - 1.0) <= noise
+        return f"{text}: the same, within the noise of {noise:.1%}" if same else text
 
     def exchange(self, plan: Plan, slots: Mapping[str, str]) -> dict[str, str]:
         """`slots` of the full kernel as this ablation fills them, in the same order."""

@@ -115,7 +115,7 @@ NO_STORE = Ablation(
     name="no_store",
     title="no epilogue store",
     shows="what storing D costs: the tile is converted and never leaves the CTA",
-    says="storing D costs {saved} of the time",
+    says="without the store it takes {share} of the time",
     rules={
         Arch.SM90A: (
             _NO_MAIN,
@@ -141,7 +141,7 @@ SAME_TILE = Ablation(
     name="same_tile",
     title="every CTA loads the same tile",
     shows="what misses of L2 cost: all loads but the first hit it",
-    says="loads that miss L2 cost {saved} of the time",
+    says="with loads that hit L2 it takes {share} of the time",
     rules={Arch.SM90A: _FIRST_TILE, Arch.SM100A: _FIRST_TILE},
     lacks=_needs_tiles,
 )

@@ -32,7 +32,7 @@ class Variant:
     Attributes:
         kernel: name of the spec.
         name: of the ablation; ``full`` for the kernel itself.
-        title, shows, says: see `gemmgen.render.ablate.Ablation`.
+        title, shows: see `gemmgen.render.ablate.Ablation`.
         is_gemm: whether its result is still D = A @ B.T.
         settings: keys of the spec that differ.
         plan: with those settings.
@@ -43,7 +43,6 @@ class Variant:
     name: str
     title: str
     shows: str
-    says: str
     is_gemm: bool
     settings: dict[str, Any]
     plan: Plan
@@ -88,7 +87,7 @@ def make_variants(
         raise GemmgenError(source.place_all(findings))
     shown = _shown(spec_path)
     text = render(plan, spec_path=shown)
-    variants = [Variant(spec.name, FULL, "the full kernel", "", "", True, {}, plan, text)]
+    variants = [Variant(spec.name, FULL, "the full kernel", "", True, {}, plan, text)]
     refused: list[Refused] = []
     for ablation in ablations:
         made = _make(ablation, plan, source.text, spec_path, shown)
@@ -130,7 +129,6 @@ def _make(
         ablation.name,
         ablation.title,
         ablation.shows,
-        ablation.says,
         ablation.is_gemm,
         settings,
         plan,

@@ -18,6 +18,7 @@ from gemmgen.gpu.kernel import GpuKernel, compile_source, load_library
 from gemmgen.gpu.timing import Call, Plan, Samples, measure
 from gemmgen.plan import Plan as KernelPlan
 from gemmgen.records import Triple
+from gemmgen.render.ablations import ABLATIONS
 from gemmgen.run.ablate import FULL, Variant
 
 AGAIN = "full_again"
@@ -33,7 +34,7 @@ class AblationEntry:
         microseconds: median.
         spread: half the interquartile range, relative.
         share: its time over the full kernel's.
-        clear: whether that differs from 1 by more than the noise.
+        clear: whether that differs from 1 by more than the noise and its spread.
         loaded_bytes: that TMA brings into the shared memory of all CTAs; 0 where it brings none
             but a first lap.
         loaded_terabytes: a second.
@@ -201,36 +202,25 @@ def _entry(
 ) -> AblationEntry:
     share, seconds = sample.median / full, sample.median * 1e-6
     loaded, read = loaded_bytes(variant.plan, shape, variant.name)
-    clear = abs(share - 1.0) > noise
+    noise = max(noise, sample.spread)
+    ablation = ABLATIONS.get(variant.name)
+    rate = loaded / seconds / 1e12
     return AblationEntry(
         name=variant.name,
         title=variant.title,
         shows=variant.shows,
         is_gemm=variant.is_gemm,
         settings=variant.settings,
-        says=sentence(variant.says, share, clear, noise, loaded / seconds / 1e12),
+        says=ablation.sentence(share, noise, rate) if ablation else "",
         microseconds=sample.median,
         spread=sample.spread,
         share=share,
-        clear=clear,
+        clear=abs(share - 1.0) > noise,
         loaded_bytes=loaded,
-        loaded_terabytes=loaded / seconds / 1e12,
+        loaded_terabytes=rate,
         read_terabytes=read / seconds / 1e12,
         samples=sample.microseconds,
     )
-
-
-def sentence(says: str, share: float, clear: bool, noise: float, rate: float) -> str:
-    """`says` with this run's figures, and a word where they are within the noise."""
-    if not says:
-        return ""
-    text = says.format(
-        share=f"{share:.0%}",
-        saved=f"{1 - share:.1%}",
-        times=f"{share:.2f}x",
-        rate=f"{rate:.1f} TB/s into shared memory",
-    )
-    return text if clear else f"{text}: no more than the noise, {noise:.1%}"
 
 
 def loaded_bytes(plan: KernelPlan, shape: Triple, name: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from gemmgen.report.page.svg import WIDTH, Svg
 ROW = 22.0
 COLOURS = 8
 REST = 6  # grey
+FAR = 1.3
 SERIES = "f0"
 
 
@@ -153,11 +154,13 @@ def curves(
 
 
 def _extent(lines: Sequence[Line], line: float | None) -> tuple[float, float]:
-    values = [] if line is None else [line]
+    values: list[float] = []
     for curve in lines:
         bands = curve.bands or (0.0,) * len(curve.ys)
         values += [y - b for y, b in zip(curve.ys, bands, strict=True)]
         values += [y + b for y, b in zip(curve.ys, bands, strict=True)]
+    if line is not None and min(values) / FAR < line < max(values) * FAR:
+        values.append(line)  # a line far away would only flatten the curves
     return min(values), max(values)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gemmgen.render.ablations import ABLATIONS
 from gemmgen.report.page.charts import Bar, Line, bars, curves
 from gemmgen.report.page.documents import Named
 from gemmgen.report.page.figure import Figure, shape_text, slug, stem
@@ -129,6 +130,15 @@ def _best(record: dict[str, Any], shape: str) -> tuple[str, ...]:
     return (f"{text}, within the noise of {noise}.",)
 
 
+def _says(entry: dict[str, Any], noise: float) -> str:
+    """What an entry shows, in today's words; those of its record for an unknown ablation."""
+    ablation = ABLATIONS.get(entry["name"])
+    if ablation is None:
+        return str(entry["says"])
+    rate = entry.get("loaded_terabytes", 0.0)
+    return ablation.sentence(entry["share"], max(noise, entry["spread"]), rate)
+
+
 def ablation_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:
     """Time of each variant over the full kernel's."""
     record = named.record
@@ -145,7 +155,7 @@ def ablation_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:
             )
             for entry in entries
         ]
-        says = (f"{entry['name']}: {entry['says']}." for entry in entries if entry["says"])
+        says = [f"{entry['name']}: {_says(entry, found['noise'])}." for entry in entries]
         yield Figure(
             slug(stem(named.name), record["kernel"], *found["shape"]),
             "ablations",
@@ -160,5 +170,5 @@ def ablation_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:
                 noise=found["noise"],
                 line_label="full",
             ),
-            tuple(says),
+            tuple(text for text in says if not text.startswith("full")),
         )

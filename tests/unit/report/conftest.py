@@ -45,7 +45,7 @@ def ablation() -> dict[str, Any]:
 
     def entry(name: str, share: float, says: str, *, is_gemm: bool) -> dict[str, Any]:
         base = {"name": name, "share": share, "says": says, "is_gemm": is_gemm}
-        return {**base, "spread": 0.01, "microseconds": 100 * share}
+        return {**base, "spread": 0.01, "microseconds": 100 * share, "loaded_terabytes": 12.0}
 
     entries = [
         entry("full", 1.0, "", is_gemm=True),
