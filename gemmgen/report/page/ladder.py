@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from gemmgen.report.page.roofline import Dot, Roof, roofline
 from gemmgen.report.suite import SEEDS
 
 LABELLED = 2  # as many shapes leave room for the names of all kernels in a roofline
+NEAR = 1.5  # intensities within about this factor share a label
 FEW_SHAPES = 3
 # Dense fp16 TFLOP/s and TB/s: NVIDIA H200 datasheet, SXM.
 DATASHEET = {"NVIDIA H200": (989.5, 4.8)}
@@ -146,15 +148,19 @@ def _class(entry: Entry) -> str:
 
 def _roofline(record: BenchRecord, runs: Sequence[Run]) -> Figure:
     shapes = list(dict.fromkeys(run.shape for run in runs))
-    dots = []
+    dots: list[Dot] = []
+    places: set[int] = set()
     for shape in shapes:
         m, n, k = shape
         intensity = 2 * m * n * k / (2 * (m * k + n * k + m * n))
         entries = [entry for run in runs if run.shape == shape for entry in run.entries]
         best = max(entries, key=lambda entry: entry.tflops)
+        place = round(math.log(intensity, NEAR))
+        first = place not in places or len(shapes) <= LABELLED
+        places.add(place)
         for entry in sorted(entries, key=lambda entry: entry.name != BASELINE):
             label = "cuBLAS" if entry.name == BASELINE else short(entry.name)
-            kept = len(shapes) <= LABELLED or entry is best
+            kept = first and (len(shapes) <= LABELLED or entry is best)
             dots.append(Dot(label if kept else "", intensity, entry.tflops, _class(entry)))
     named = ", ".join(shape_text(shape) for shape in shapes)
     return Figure(

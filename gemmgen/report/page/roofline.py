@@ -41,7 +41,7 @@ def roofline(title: str, dots: Sequence[Dot], roofs: Sequence[Roof], unit: str) 
     svg = Svg(WIDTH, height, title)
     xs = [dot.x for dot in dots] + [roof.matrix / roof.memory for roof in roofs]
     ys = [dot.y for dot in dots] + [roof.matrix for roof in roofs]
-    across = Scale(min(xs) / 2.2, max(xs) * 2.6, left, right, log=True)
+    across = Scale(min(xs) / 2.2, max(xs) * 4.5, left, right, log=True)
     up = Scale(min(ys) / 1.5, max(ys) * 1.12, bottom, head, log=True)
     for tick in across.ticks():
         svg.line("grid", across(tick), head, across(tick), bottom)
