@@ -233,8 +233,8 @@ def _panels(state: Sweep) -> list[tuple[str, list[Curve]]]:
                     (value_text(x), time.ratio, noise)
                 )
         curves = [Curve(label, *zip(*rows, strict=True)) for label, rows in groups.items()]
-        curves.sort(key=lambda curve: -max(curve.ys))
-        panels += [(shape, curves[:CURVES])] if curves else []
+        best = sorted(curves, key=lambda curve: -max(curve.ys))[:CURVES]
+        panels += [(shape, [curve for curve in curves if curve in best])] if curves else []
     return panels
 
 

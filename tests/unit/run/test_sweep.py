@@ -21,7 +21,7 @@ from gemmgen.run.executor import Died
 from gemmgen.run.sweep import Driver, Sweep, Work, measure, read_sweep
 from gemmgen.run.sweep import drive as drive_module
 from gemmgen.run.sweep.points import make_sweep, write_points
-from gemmgen.run.sweep.results import csv_text, ranking, verdict_text
+from gemmgen.run.sweep.results import csv_text, judge_final, ranking, verdict_text
 from gemmgen.run.sweep.tasks import Kernel
 from gemmgen.terms import GemmgenError
 
@@ -222,3 +222,17 @@ def test_the_state_on_disk_is_plain_json(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "sweep.json").read_text())
     assert [point["status"] for point in document["points"]] == ["planned", "refused"]
     assert document["text"] == state.text
+
+
+RECORDS = sorted((Path(__file__).parents[3] / "docs" / "records").glob("h200_sweep_*.json"))
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda path: path.stem)
+def test_committed_sweeps_are_measured_verified_and_judged(tmp_path: Path, record: Path) -> None:
+    (tmp_path / "sweep.json").write_bytes(record.read_bytes())
+    state = read_sweep(tmp_path)
+    assert {point.status for point in state.points} <= {"measured", "refused"}
+    assert all(point.verified == "GPU, 4 cases" for point in state.with_status("measured"))
+    for shape, final in state.finals.items():
+        assert final == judge_final(final.times)
+        assert final.best in {point.name for point in ranking(state, shape)}
