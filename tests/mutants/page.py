@@ -44,7 +44,8 @@ def page(mutants: Sequence[Mutant], rows: list[Row], current: int) -> Iterator[s
     rungs = len({m.rung for m in mutants})
     yield f"{len(KINDS)} kinds make {len(mutants)} mutants of {rungs} rungs."
     yield f"{len(rows)} were tried: {killed} are found,"
-    yield f"{len(judged.equivalent)} are argued equivalent, {len(judged.survivors)} got past, {len(judged.broken)} are no kernels."
+    yield f"{len(judged.equivalent)} are argued equivalent, {len(judged.survivors)} got past,"
+    yield f"{len(judged.broken)} are no kernels."
     yield f"{current} of these outcomes are of the code as it is, the others are finds and argued"
     yield "survivors of earlier states of it."
     yield from ("", "## Who finds them", "")

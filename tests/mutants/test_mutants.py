@@ -69,7 +69,7 @@ def test_the_page_names_what_got_past_and_what_is_argued() -> None:
     found = Outcome(Detector.CHECK, "P201")
     rows = [(first, found), (second, Outcome(Detector.NONE)), (equal, Outcome(Detector.NONE))]
     text = "\n".join(page([first, second, equal], rows, 2))
-    assert "1 are found,\n1 are argued equivalent, 1 got past" in text
+    assert "1 are found,\n1 are argued equivalent, 1 got past," in text
     assert f"- `{second.name}`" in text
     assert f"| `{argument.kind}` | 1 | {argument.reason} |" in text
     assert first.name not in text

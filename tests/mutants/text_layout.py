@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mutants.edit import both, sub, then, where
-from mutants.model import Kind
+from mutants.model import Expect, Kind
 from mutants.subjects import Rung
 from mutants.text_setup import in_cluster, is_pair, is_persistent, kind
 
