@@ -137,7 +137,7 @@ class GlobalRules:
         return _told(f"byte {int(cells().min()) - self.origin} of `{self.name}`", old, now, how)
 
 
-ALLOC, MMA = "tcgen05.alloc", "tcgen05.mma"
+ALLOC, FREE, MMA = "tcgen05.alloc", "tcgen05.dealloc", "tcgen05.mma"
 FENCE_AFTER = "tcgen05.fence::after_thread_sync by the later thread, after its wait"
 
 
@@ -153,7 +153,7 @@ class TensorRules:
         access = now.access
         if old.column < 0 and old.same_warp(access):
             return  # allocation and its kin are synchronous, and whole warps do them
-        if ALLOC in (old.kind, access.kind) and old.cta is not access.cta:
+        if old.cta is not access.cta and self._together(old.kind, access.kind):
             return  # the CTAs of a pair allocate together: the first to do it does it for both
         if not self.rules.strict and old.same_warp(access) and not access.asynchronous:
             return
@@ -172,6 +172,14 @@ class TensorRules:
                 else "tcgen05.fence::before_thread_sync by the earlier thread, before it signals"
             )
             raise fault("E265", self._told(cells, old, access, FENCE), old, access, missing)
+
+    def _together(self, old: str, now: str) -> bool:
+        """Whether the CTAs of a pair need no order between two operations of theirs.
+
+        PTX ISA "tcgen05.alloc": with .cta_group::2 a warp of each CTA does it, for both. So a
+        dealloc frees what the peer may still read, unless they meet before it, as CUTLASS does.
+        """
+        return ALLOC in (old, now) or old == now == FREE or (not self.rules.strict and now == FREE)
 
     def simple(self, old: Access, now: Access) -> bool:
         """Whether order is enough: no tcgen05 fence is needed between the two."""

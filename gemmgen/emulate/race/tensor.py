@@ -36,11 +36,14 @@ def tensor_access(group: Group, instr: Instr, address: int, size: int, kind: str
         quarter = address >> 21 & 3
         rows = slice(quarter, quarter + 1)
     clock = warp.release(group.mask)
+    ctas = [group.cta]
     if kind == "alloc":
         cta_state(group.cta).allocated = access
     elif kind == "free" and "cta_group::2" in instr.opcode:
         _check_peer(access, group, clock)
-    cta_state(group.cta).tensor.touch(Actor(access, [(group.mask, clock)]), (rows, where))
+        ctas.append(group.cta.cluster.ctas[group.cta.rank ^ 1])
+    for cta in ctas:  # what a pair has allocated together it frees together
+        cta_state(cta).tensor.touch(Actor(access, [(group.mask, clock)]), (rows, where))
 
 
 def _check_peer(access: Access, group: Group, clock: Clock) -> None:

@@ -17,14 +17,14 @@ READ = f"tcgen05.ld.sync.aligned.32x32b.x8.b32 {registers(100, 8)}, [%r20];"
 WAIT = "tcgen05.wait::ld.sync.aligned;"
 
 
-def code_of(kernel: Kernel, *, block: int = 128, strict: bool = True) -> str:
+def code_of(kernel: Kernel, *, block: int = 128, ctas: int = 1, strict: bool = True) -> str:
     """The code of the fault that race detection finds, or nothing."""
     launch = Launch(
         ptx=kernel.text(),
         entry="kernel",
-        grid=(1, 1, 1),
+        grid=(ctas, 1, 1),
         block=(block, 1, 1),
-        cluster=(1, 1, 1),
+        cluster=(ctas, 1, 1),
         smem_bytes=SMEM,
         params=tuple(kernel.params),
     )
@@ -80,6 +80,25 @@ def test_what_was_read_and_waited_for_needs_a_fence_before_the_barrier(
     fence: str, code: str
 ) -> None:
     assert code_of(reading(READ, WAIT, before_free=fence).k) == code
+
+
+@pytest.mark.parametrize(
+    ("barrier", "code"),
+    [("bar.sync 0;", "E264"), ("barrier.cluster.arrive; barrier.cluster.wait;", "")],
+)
+def test_a_pair_meets_before_it_frees_what_both_have_read(barrier: str, code: str) -> None:
+    rng = np.random.default_rng(0)
+    m = Mma([halves(rng, 128)] * 2, [halves(rng, 32)] * 2)
+    m.k(FENCE_AFTER)
+    m.mma(instruction(256, 64))
+    m.commit()
+    m.k.wait("%r1+8")
+    m.k(FENCE_AFTER + "shl.b32 %r20, %r4, 21; add.u32 %r20, %r20, %r3;")
+    m.k(READ + WAIT + FENCE_BEFORE + barrier + FENCE_AFTER)
+    m.k("@!%p1 bra NOFREE; mov.b32 %r6, 64;")
+    m.k("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, %r6; NOFREE:")
+    m.k("barrier.cluster.arrive; barrier.cluster.wait;")
+    assert code_of(m.k, ctas=2) == code
 
 
 def test_registers_used_with_no_wait_in_the_kernel_are_undefined() -> None:
