@@ -18,6 +18,7 @@ SM90: tuple[Rule, ...] = (
     ("tile_order", "common/tile_order.j2", lambda f: f.grouped),
     ("signature", "common/signature.j2", _always),
     ("setup", "sm90/setup.j2", _always),
+    ("thread", "sm90/thread.j2", lambda f: f.cooperative or not f.stores),
     ("warp", "sm90/warp.j2", lambda f: not f.cooperative or f.stores),
     ("work", "sm90/work_persistent.j2", lambda f: f.persistent),
     ("work", "common/work_cta.j2", _always),

@@ -1,7 +1,7 @@
 # spec: specs/hopper/h0_single_tile.toml
 # digest: sha256:43fe58f3d874abddcd9bb5fb718e6f145b113183e7ed9d9add3c91e4089c844a
 # partials:
-#   imports storage signature setup work=work_cta operand_buffers=buffers_plain
+#   imports storage signature setup thread work=work_cta operand_buffers=buffers_plain
 #   mainloop=mainloop_cooperative partition=partition_cooperative tiled_mma issue
 #   epilogue=epilogue_direct host operand_layouts=layouts_plain tma_atoms=operands_gmem
 #   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments

@@ -1,7 +1,7 @@
 # spec: specs/hopper/h1_kloop.toml
 # digest: sha256:ba220fc5c697a4eb121b7842923b47b92b41c660792f92138bc7b12845132fc5
 # partials:
-#   imports storage signature setup work=work_cta k_tiles=k_tiles_whole
+#   imports storage signature setup thread work=work_cta k_tiles=k_tiles_whole
 #   operand_buffers=buffers_plain mainloop=mainloop_cooperative k_walk
 #   partition=partition_cooperative tiled_mma issue epilogue=epilogue_direct host
 #   operand_layouts=layouts_plain tma_atoms=operands_gmem output_tensor=output_gmem check_problem

@@ -1,7 +1,7 @@
 # spec: specs/hopper/h2_tma.toml
 # digest: sha256:709394402392300c607a16f1724f6e40b797e04effd369ec51f5b75b23c341af
 # partials:
-#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_plain
+#   imports storage signature setup thread warp work=work_cta k_tiles operand_buffers=buffers_plain
 #   start=start_cta init mainloop=mainloop_serial k_walk partition=partition_cta tiled_mma issue
 #   epilogue=epilogue_direct host operand_layouts=layouts_plain tma_atoms=tma_cta
 #   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments

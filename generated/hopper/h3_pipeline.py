@@ -1,7 +1,7 @@
 # spec: specs/hopper/h3_pipeline.toml
 # digest: sha256:aae186d0194f0dd3dc8dcae6d323a98fabea953cc82f24040e72ca7e31c74d49
 # partials:
-#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_plain
+#   imports storage signature setup thread warp work=work_cta k_tiles operand_buffers=buffers_plain
 #   start=start_cta init mainloop=mainloop_prefetch prologue ring_start partition=partition_cta
 #   arm=arm_cta copy=copy_cta next_stage tiled_mma issue epilogue=epilogue_direct host
 #   operand_layouts=layouts_plain_ring tma_atoms=tma_cta output_tensor=output_gmem check_problem

@@ -1,11 +1,11 @@
 # spec: specs/hopper/h4_swizzle.toml
 # digest: sha256:ef65d93cbebe17e43ea67902a2dffb675d453ea3d4b16fcdcf01b1e9b838b119
 # partials:
-#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_swizzled
-#   start=start_cta init mainloop=mainloop_prefetch prologue ring_start partition=partition_cta
-#   arm=arm_cta copy=copy_cta next_stage tiled_mma issue epilogue=epilogue_direct host
-#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_gmem check_problem
-#   extents=extents_multiple main main_arguments
+#   imports storage signature setup thread warp work=work_cta k_tiles
+#   operand_buffers=buffers_swizzled start=start_cta init mainloop=mainloop_prefetch prologue
+#   ring_start partition=partition_cta arm=arm_cta copy=copy_cta next_stage tiled_mma issue
+#   epilogue=epilogue_direct host operand_layouts=layouts_swizzled tma_atoms=tma_cta
+#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
 """D = A @ B.T: 128-byte swizzle.
 
 Against h3_pipeline: rows of 128 bytes, whose 16-byte chunks are XORed with row % 8.

@@ -1,11 +1,12 @@
 # spec: specs/hopper/h5_warp_specialized.toml
 # digest: sha256:e0cf5dcf27aca3efbde6495cb3ce719a93e09fedc1f344a5ecb80cf3d554d811
 # partials:
-#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_swizzled
-#   start=start_cta init ring_start producer give_registers partition=partition_cta arm=arm_cta
-#   copy=copy_cta next_stage mma take_registers tiled_mma issue release=release_cta
-#   tile_epilogue=epilogue_direct host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
+#   imports storage signature setup thread warp work=work_cta k_tiles
+#   operand_buffers=buffers_swizzled start=start_cta init ring_start producer give_registers
+#   partition=partition_cta arm=arm_cta copy=copy_cta next_stage mma take_registers tiled_mma issue
+#   release=release_cta tile_epilogue=epilogue_direct host operand_layouts=layouts_swizzled
+#   tma_atoms=tma_cta output_tensor=output_gmem check_problem extents=extents_multiple main
+#   main_arguments
 """D = A @ B.T: A producer warp and a consumer warpgroup.
 
 Against h4_swizzle: a producer warp loads, a consumer warpgroup multiplies; registers move to

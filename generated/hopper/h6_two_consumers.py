@@ -1,11 +1,12 @@
 # spec: specs/hopper/h6_two_consumers.toml
 # digest: sha256:9abce7f69462d3b58e8fe13bc14e6354cbafea02452b688ec43ec3ac654eca83
 # partials:
-#   imports storage signature setup warp work=work_cta k_tiles operand_buffers=buffers_swizzled
-#   start=start_cta init ring_start producer give_registers partition=partition_cta arm=arm_cta
-#   copy=copy_cta next_stage mma take_registers consumer own_a tiled_mma issue release=release_cta
-#   tile_epilogue=epilogue_direct host operand_layouts=layouts_swizzled tma_atoms=tma_cta
-#   output_tensor=output_gmem check_problem extents=extents_multiple main main_arguments
+#   imports storage signature setup thread warp work=work_cta k_tiles
+#   operand_buffers=buffers_swizzled start=start_cta init ring_start producer give_registers
+#   partition=partition_cta arm=arm_cta copy=copy_cta next_stage mma take_registers consumer own_a
+#   tiled_mma issue release=release_cta tile_epilogue=epilogue_direct host
+#   operand_layouts=layouts_swizzled tma_atoms=tma_cta output_tensor=output_gmem check_problem
+#   extents=extents_multiple main main_arguments
 """D = A @ B.T: Two consumers share a 128x256 tile.
 
 Against h5_warp_specialized: two consumer warpgroups take 64 rows each of a 128x256 tile.

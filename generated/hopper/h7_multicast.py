@@ -1,7 +1,7 @@
 # spec: specs/hopper/h7_multicast.toml
 # digest: sha256:785528ced9e6ce4a7e328547d1759b96e8ad73a002c9040a2bf378b04aa9c8d6
 # partials:
-#   imports import_nvvm storage signature setup warp work=work_cta ranks=ranks_line k_tiles
+#   imports import_nvvm storage signature setup thread warp work=work_cta ranks=ranks_line k_tiles
 #   operand_buffers=buffers_swizzled start=start_cluster init ring_start producer give_registers
 #   last_lap partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma
 #   take_registers consumer lane own_a tiled_mma issue release=release_cluster

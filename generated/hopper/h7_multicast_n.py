@@ -1,7 +1,7 @@
 # spec: specs/hopper/h7_multicast_n.toml
 # digest: sha256:c192c1bebe987c30e8446a11e479c3b60322faaf6c0ef50f5df601ff4d17394d
 # partials:
-#   imports import_nvvm storage signature setup warp work=work_cta ranks=ranks_line k_tiles
+#   imports import_nvvm storage signature setup thread warp work=work_cta ranks=ranks_line k_tiles
 #   operand_buffers=buffers_swizzled start=start_cluster init ring_start producer give_registers
 #   last_lap partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma
 #   take_registers consumer lane own_a tiled_mma issue release=release_cluster

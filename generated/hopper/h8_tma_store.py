@@ -87,7 +87,6 @@ def gemm_kernel(
     d_smem: cute.ComposedLayout,
 ):
     # --- setup ---
-    thread_idx, _, _ = cute.arch.thread_idx()
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     m_tile, n_tile, _ = cute.arch.block_idx()
     cta_rank = cute.arch.block_idx_in_cluster()

@@ -101,7 +101,6 @@ def gemm_kernel(
     d_smem: cute.ComposedLayout,
 ):
     # --- setup ---
-    thread_idx, _, _ = cute.arch.thread_idx()
     warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
     _, _, cluster = cute.arch.block_idx()
     _, _, clusters = cute.arch.grid_dim()

@@ -62,6 +62,15 @@ def test_kernel_has_no_template_residue_and_no_overlong_line(spec_path: Path) ->
     assert max(map(len, lines)) <= 100
 
 
+def test_kernel_sets_no_name_that_it_does_not_use(spec_path: Path) -> None:
+    tree = ast.parse(generate(spec_path).source)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    read = {name.id for name in names if isinstance(name.ctx, ast.Load)}
+    fields = {node.target for node in ast.walk(tree) if isinstance(node, ast.AnnAssign)}
+    written = {name.id for name in names if isinstance(name.ctx, ast.Store) and name not in fields}
+    assert written - read <= {"_"}
+
+
 def test_cluster_code_appears_only_in_clusters(spec_path: Path) -> None:
     result = generate(spec_path)
     has_cluster = result.plan.geometry.cluster_size > 1
