@@ -179,7 +179,8 @@ class TensorRules:
         PTX ISA "tcgen05.alloc": with .cta_group::2 a warp of each CTA does it, for both. So a
         dealloc frees what the peer may still read, unless they meet before it, as CUTLASS does.
         """
-        return ALLOC in (old, now) or old == now == FREE or (not self.rules.strict and now == FREE)
+        kinds = (old, now)
+        return ALLOC in kinds or old == now == FREE or (FREE in kinds and not self.rules.strict)
 
     def simple(self, old: Access, now: Access) -> bool:
         """Whether order is enough: no tcgen05 fence is needed between the two."""

@@ -99,6 +99,7 @@ def test_a_pair_meets_before_it_frees_what_both_have_read(barrier: str, code: st
     m.k("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, %r6; NOFREE:")
     m.k("barrier.cluster.arrive; barrier.cluster.wait;")
     assert code_of(m.k, ctas=2) == code
+    assert not code_of(m.k, ctas=2, strict=False)
 
 
 def test_registers_used_with_no_wait_in_the_kernel_are_undefined() -> None:
