@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gemmgen.bench_records import AGAIN, BASELINE, BenchRecord, ShapeRecord
@@ -183,22 +184,35 @@ def activity_figures(documents: Documents) -> Iterator[Figure]:
     for bench in documents.benches:
         for found in bench.record.shapes:
             rows, sources = [], {bench.name: None}
+            shape = _profiled_shape(tensor, found)
             for name, state in found.alone.items():
-                pipe, source = tensor.get((name, found.shape), (None, ""))
+                pipe, source = tensor.get((name, shape), (None, ""))
                 if name != AGAIN:
                     rows.append(("cuBLAS" if name == BASELINE else name, state.gpu_active, pipe))
                     sources |= {source: None} if source else {}
             if rows:
-                yield _activity(bench, found, rows, ", ".join(sources))
+                yield _activity(bench, found, shape, rows, ", ".join(sources))
+
+
+def _profiled_shape(
+    tensor: Mapping[tuple[str, tuple[int, ...]], object], found: ShapeRecord
+) -> tuple[int, ...]:
+    """Its own shape, where the profiler saw that; else the shape that it saw most of them at."""
+    shapes = Counter(shape for kernel, shape in tensor if kernel in found.alone)
+    if not shapes or found.shape in shapes:
+        return found.shape
+    return shapes.most_common(1)[0][0]
 
 
 def _activity(
     named: Named[BenchRecord],
     found: ShapeRecord,
+    profiled: tuple[int, ...],
     rows: Sequence[tuple[str, float | None, float | None]],
     sources: str,
 ) -> Figure:
     text = shape_text(found.shape)
+    where = "" if profiled == found.shape else f" at {shape_text(profiled)}"
     return Figure(
         slug(stem(named.name), "activity", *found.shape),
         "activity",
@@ -209,6 +223,6 @@ def _activity(
         pairs(
             f"GPU activity and tensor pipe by rung at {text}",
             rows,
-            ("GPU active (NVML)", "tensor pipe active (Nsight Compute)"),
+            ("GPU active (NVML)", f"tensor pipe active{where} (Nsight Compute)"),
         ),
     )

@@ -86,6 +86,7 @@ def test_ctrl_c_while_kernels_run_leaves_no_traceback_and_no_process(kernel: Pat
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=_heed_interrupts,
     )
     time.sleep(6)
     assert process.poll() is None, process.communicate()[0]
@@ -94,6 +95,11 @@ def test_ctrl_c_while_kernels_run_leaves_no_traceback_and_no_process(kernel: Pat
     assert "Traceback" not in output, output
     assert process.returncode == 130, output
     assert _ends(process.pid, seconds=10)
+
+
+def _heed_interrupts() -> None:
+    """Undo what a shell does for a job in the background: it and its children ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _ends(group: int, seconds: float) -> bool:
