@@ -10,7 +10,9 @@ from gemmgen.files import project_root, write_atomic
 from gemmgen.plan import Plan, make_plan
 from gemmgen.render.engine import render
 from gemmgen.spec import load
-from gemmgen.terms import GemmgenError
+from gemmgen.terms import Finding, GemmgenError
+
+SPEC_LINE = "# spec: "
 
 
 @dataclass(frozen=True)
@@ -71,13 +73,29 @@ def generate(
         allow: finding codes to let pass, by name.
 
     Raises:
-        GemmgenError: the spec is refused, or the templates are at fault.
+        GemmgenError: the spec is refused, or the templates are at fault; R303 where the default
+            target is the kernel of another spec.
     """
     spec_path = Path(spec_path)
     plan = checked_plan(spec_path, allow=allow)
     shown, default = _places(spec_path, plan.spec.name)
+    if target is None:
+        _require_own(default, shown, spec_path)
     source = render(plan, spec_path=shown, templates=templates)
     return Generated(spec_path, target or default, plan, source)
+
+
+def _require_own(target: Path, shown: str, spec_path: Path) -> None:
+    """R303 where `target` holds the kernel of another spec."""
+    if not target.is_file():
+        return
+    with target.open(encoding="utf-8", errors="replace") as file:
+        first = file.readline()
+    other = first.removeprefix(SPEC_LINE).strip()
+    if first.startswith(SPEC_LINE) and other != shown:
+        help_ = "name another file with `-o FILE`, rename the spec, or put it below specs/"
+        what = f"{target.as_posix()} is the kernel of {other}, and is not overwritten"
+        raise GemmgenError([Finding("R303", what, file=str(spec_path), help=help_)])
 
 
 def _places(spec_path: Path, name: str) -> tuple[str, Path]:

@@ -12,6 +12,7 @@ from gemmgen.spec.walk import nearest
 from gemmgen.terms import Finding, GemmgenError
 
 FOLDER = "specs"
+NO_SPECS = "there is no specs/ here: go to the folder that has it, or give the path of a spec"
 
 
 def find_spec(name: str, root: Path = Path()) -> Path:
@@ -36,7 +37,8 @@ def find_spec(name: str, root: Path = Path()) -> Path:
         if found:
             help_ = "one of " + ", ".join(f"`{spec}`" for spec in found)
             raise GemmgenError([Finding("S121", f"`{name}` means several specs", help=help_)])
-    raise GemmgenError([Finding("S120", f"no spec `{name}`", help=_suggest(wanted, known))])
+    help_ = _instead(name) or _suggest(wanted, known)
+    raise GemmgenError([Finding("S120", f"no spec `{name}`", help=help_)])
 
 
 def all_specs(root: Path = Path()) -> list[Path]:
@@ -118,11 +120,23 @@ def _same_start(spec: str, wanted: str) -> bool:
     return bool(start) and stem.startswith(start) and in_folder in ("", folder)
 
 
+def _instead(name: str) -> str:
+    """What is at the path `name`, where that is no file."""
+    try:
+        if name and Path(name).is_dir():
+            return "that is a folder: name its files, or use `--all` for every spec below specs/"
+        if name and Path(name).is_symlink():
+            return "that is a link to a file that is not there"
+    except (OSError, ValueError):
+        pass
+    return ""
+
+
 def _suggest(wanted: str, known: dict[str, Path]) -> str:
     versions = {re.sub(r"_[^/]*$", "", spec): spec for spec in known}
     if near := nearest(wanted, known) or versions.get(nearest(wanted, versions), ""):
         return f"did you mean `{near}`?"
-    return "known: " + ", ".join(f"`{spec}`" for spec in known) if known else "there are no specs"
+    return "known: " + ", ".join(f"`{spec}`" for spec in known) if known else NO_SPECS
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -46,6 +46,21 @@ def test_outside_of_a_project_the_way_out_is_told(tmp_path, monkeypatch, run, co
     assert "error[T401]" in result.stderr
 
 
+def test_a_copy_outside_of_specs_does_not_overwrite_the_kernel_of_another(project, run) -> None:
+    kernel = project / "generated" / "v5_epilogue.py"
+    before = kernel.read_bytes()
+    own = project / "own" / "v5_epilogue.toml"
+    own.parent.mkdir()
+    spec = (project / "specs" / "v5_epilogue.toml").read_text()
+    own.write_text(spec.replace("ab_stages = 4", "ab_stages = 3"))
+    result = run("render", "own/v5_epilogue.toml")
+    assert result.exit_code == 2
+    assert "error[R303]" in result.stderr
+    assert "-o FILE" in result.stderr
+    assert kernel.read_bytes() == before
+    assert run("render", "own/v5_epilogue.toml", "-o", "own/v5_epilogue.py").exit_code == 0
+
+
 def test_check_tells_every_fault_of_every_spec(project: Path, run) -> None:
     for path in (project / "specs").glob("*.toml"):
         path.write_text(path.read_text().replace("ab_stages = 4", "ab_stages = 40"))

@@ -65,7 +65,16 @@ def test_other_names_are_refused_with_a_way_out(ladders: Path, tmp_path: Path) -
     assert refusal("zzz", ladders).startswith("S120 known: `v2_first`, `v9_middle`, `v10_last`")
     for name in ("", "\0", "x" * 5000 + ".toml", "../../etc/passwd", "specs/"):
         assert refusal(name, ladders).startswith("S120")
-    assert refusal("v1", tmp_path / "empty") == "S120 there are no specs"
+    assert refusal("v1", tmp_path / "empty").startswith("S120 there is no specs/ here")
+
+
+def test_a_folder_and_a_broken_link_are_told_from_a_wrong_name(
+    ladders: Path, tmp_path: Path
+) -> None:
+    link = tmp_path / "link.toml"
+    link.symlink_to(tmp_path / "gone.toml")
+    assert refusal(str(tmp_path), ladders).startswith("S120 that is a folder")
+    assert refusal(str(link), ladders) == "S120 that is a link to a file that is not there"
 
 
 def test_specs_are_listed_by_ladder_each_after_its_predecessor(ladders: Path) -> None:
