@@ -7,8 +7,8 @@ from collections.abc import Mapping
 CODES: Mapping[str, str] = {
     "C301": "The Python file is not there, cannot be read, or is not UTF-8 text.",
     "C302": "The file is not Python: the line that the parser stops at is shown.",
-    "C303": "Importing the file fails. An assert of a generated file that no longer holds after an"
-    " edit ends here too, with its message.",
+    "C303": "Importing the file fails, or has not ended after 30 s. An assert of a"
+    " generated file that no longer holds after an edit ends here too, with its message.",
     "C304": "The file has no `@cute.jit def gemm(a, b, d, …)` that gemmgen could call. After a, b"
     " and d it may take `max_active_clusters` and `stream`.",
     "C305": "CuTe DSL, NVVM or ptxas refuses the kernel. The compiler's own words are shown, and"

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import inspect
 import linecache
 import sys
+import threading
 import types
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ from gemmgen.compile.errors import failure
 from gemmgen.terms import Arch
 
 TENSORS = ("a", "b", "d")
+IMPORT_SECONDS = 30.0
 EXTRAS = ("max_active_clusters", "stream")
 
 
@@ -95,13 +100,43 @@ def load(source: Source, arch: Arch | None = None) -> LoadedFile:
     module.__file__ = path
     sys.modules[module.__name__] = module
     try:
-        exec(code, module.__dict__)
+        with _within(IMPORT_SECONDS):
+            exec(code, module.__dict__)
     except Exception as error:
         raise explain(error, path, code="C303") from None
     finally:
         del sys.modules[module.__name__]
     chosen = arch or Arch(getattr(module, "ARCH", Arch.SM100A))
     return LoadedFile(source, module, _parameters(module, path), chosen)
+
+
+class _Late(BaseException):
+    """What ends an import that takes too long; no `except Exception` of the file hides it."""
+
+
+@contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """TimeoutError in Python code of this thread that runs longer than `seconds`."""
+    thread, done, lock = threading.get_ident(), False, threading.Lock()
+
+    def late() -> None:
+        with lock:
+            if not done:
+                raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                raise_in(ctypes.c_ulong(thread), ctypes.py_object(_Late))
+
+    timer = threading.Timer(seconds, late)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    except _Late:
+        words = f"its top level still ran after {seconds:g} s: a loop without an end?"
+        raise TimeoutError(words) from None
+    finally:
+        timer.cancel()
+        with lock:
+            done = True
 
 
 def _parameters(module: types.ModuleType, path: str) -> tuple[str, ...]:

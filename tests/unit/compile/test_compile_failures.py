@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gemmgen.compile import CompileError, compile_file
+from gemmgen.compile.source import load, read_source
 
 pytest.importorskip("cutlass")
 pytestmark = pytest.mark.compile
@@ -51,6 +53,30 @@ def test_each_failure_names_its_code_place_and_cause(
     if line:
         assert line in path.read_text().splitlines()[finding.line - 1]
         assert line in finding.source
+
+
+@pytest.mark.parametrize("here", [True, False])
+def test_a_file_that_never_ends_is_an_error(
+    edited: Edit, monkeypatch: pytest.MonkeyPatch, here: bool
+) -> None:
+    monkeypatch.setattr("gemmgen.compile.source.IMPORT_SECONDS", 0.5)
+    path = edited(("THREADS = 64", "while True:\n    THREADS = 64"))
+    caught = []
+
+    def work() -> None:
+        with pytest.raises(CompileError) as info:
+            load(read_source(path))
+        caught.append(info.value)
+
+    if here:
+        work()
+    else:
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(20)
+    (error,) = caught
+    assert error.code == "C303"
+    assert "a loop without an end" in str(error)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
