@@ -1,4 +1,4 @@
-"""The tables of docs/hopper.md are those that the records give, and noise is called none."""
+"""The tables of docs/hopper.md and README.md are those that the records give, and noise is called none."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ NAMES = ("predictions", "hopper_profile", "hopper_ladder_slow", "hopper_ladder")
 
 
 @pytest.mark.parametrize("size", [4096, 8192])
-def test_the_page_holds_the_table_of_the_committed_records(size: int) -> None:
+def test_the_pages_hold_the_table_of_the_committed_records(size: int) -> None:
     texts = [(ROOT / f"docs/records/h200_{name}.json").read_text("utf-8") for name in NAMES]
     predictions, profile, *benches = map(json.loads, texts)
     table = steps_table(predictions, profile, benches, (size, size, size))
     assert table.count("\n") == 12
-    assert table in (ROOT / "docs/hopper.md").read_text("utf-8")
+    for page in ("docs/hopper.md", "README.md"):
+        assert table in (ROOT / page).read_text("utf-8"), page
 
 
 def _bench(noise: float, **times: float) -> dict[str, Any]:
