@@ -1,4 +1,4 @@
-"""The tables of docs/hopper.md and README.md are those that the records give, and noise is called none."""
+"""The tables of docs/hopper.md and README.md are those of the records; noise is called none."""
 
 from __future__ import annotations
 
