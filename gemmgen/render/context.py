@@ -6,7 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Any
 
-from gemmgen.plan import BarrierPlan, Copy, FieldKind, GridKind, Plan, Purpose, RolePlan, WaitPlan
+from gemmgen.plan import Copy, FieldKind, GridKind, Plan, RolePlan
 from gemmgen.plan.asserts import plan_asserts
 from gemmgen.render.words import (
     acc_words,
@@ -17,16 +17,14 @@ from gemmgen.render.words import (
     tile_words,
     walk_words,
 )
+from gemmgen.render.words_barriers import barrier_words
 from gemmgen.render.words_wgmma import wgmma_words
 from gemmgen.terms import (
     Arch,
-    ArriveHow,
-    ArriveTo,
     Dtype,
     KExtent,
     LoadKind,
     MainloopKind,
-    Ring,
     Swizzle,
 )
 
@@ -36,36 +34,6 @@ DSL_TYPE = {
     Dtype.F32: "cutlass.Float32",
 }
 WIDTH = 96
-
-
-@dataclass(frozen=True)
-class BarrierWords:
-    """A barrier as templates speak of it.
-
-    Attributes:
-        name: variable and field name.
-        arrivals_code: count to initialise it with.
-        who: what arrives, for the comment of its init.
-        commit_arguments: what follows the barrier in a commit.
-        commit_note: what the commit does, for a comment.
-        ctas_code: CTAs that it hears from.
-    """
-
-    name: str
-    arrivals_code: str
-    who: str
-    commit_arguments: str
-    commit_note: str
-    ctas_code: str
-
-
-@dataclass(frozen=True)
-class InitRing:
-    """Barriers that are initialised in one loop over `index`, or one by one where it is empty."""
-
-    index: str
-    depth_code: str
-    barriers: tuple[BarrierWords, ...]
 
 
 @dataclass(frozen=True)
@@ -88,11 +56,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "doc": _doc(plan),
         "constants": _constant_lines(plan),
         "asserts": plan_asserts(plan),
-        "barrier_map": _barrier_map(plan),
-        "barrier_notes": _barrier_notes(plan),
         "storage": _storage(plan),
-        "init_rings": _init_rings(plan),
-        "masks": _masks(plan),
         "roles": {role.role.value: _condition(role) for role in plan.roles},
         "copy_a": _copy_words(plan, plan.a),
         "copy_b": _copy_words(plan, plan.b),
@@ -109,7 +73,6 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "output": output_words(plan),
         "tile": tile_words(plan),
         "walk": walk_words(plan),
-        "init_note": _init_note(plan),
         "launch": _launch(plan),
         "problem_rules": _problem_rules(plan),
         "capability": _CAPABILITY[spec.arch],
@@ -117,11 +80,8 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "n_step": plan.problem.n_multiple.text,
         "cluster_size_code": "CLUSTER_M * CLUSTER_N" if g.cluster_size > 1 else "1",
         **_names(plan),
+        **barrier_words(plan),
     }
-    for purpose, name in _PURPOSE_NAMES.items():
-        barrier = plan.barrier(purpose)
-        if barrier is not None:
-            context[name] = _barrier_words(plan, barrier)
     if spec.arch is Arch.SM90A:
         context |= wgmma_words(plan, context, slots)
     if done := context.get("mma_done", context.get("acc_full")):
@@ -130,14 +90,6 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
 
 
 _CAPABILITY = {Arch.SM90A: "(9, 0)", Arch.SM100A: "(10, 0)"}
-_PURPOSE_NAMES = {
-    Purpose.AB_FULL: "full",
-    Purpose.AB_EMPTY: "empty",
-    Purpose.ACC_FULL: "acc_full",
-    Purpose.ACC_EMPTY: "acc_empty",
-    Purpose.MMA_DONE: "mma_done",
-    Purpose.MMA_TURN: "turn",
-}
 
 
 def _condition(role: RolePlan) -> str:
@@ -195,59 +147,6 @@ def _constant_lines(plan: Plan) -> list[str]:
     ]
 
 
-def _init_note(plan: Plan) -> str:
-    readers = "TMA and the tensor core see"
-    if plan.spec.load.kind is LoadKind.COOPERATIVE:
-        readers = "the tensor core sees"
-    return f"{readers} the counts too"
-
-
-def _slots_text(barrier: BarrierPlan) -> str:
-    return f"{barrier.name}[{barrier.depth}]" if barrier.depth > 1 else barrier.name
-
-
-def _first_phase(barrier: BarrierPlan, wait: WaitPlan) -> str:
-    by_consumer = barrier.ring is Ring.CONSUMER and barrier.pre_armed
-    return "1 - consumer" if by_consumer else str(wait.first_phase)
-
-
-def _barrier_map(plan: Plan) -> list[str]:
-    names = [_slots_text(barrier) for barrier in plan.barriers]
-    whos = [f"{barrier.who} ({barrier.arrivals.value})" for barrier in plan.barriers]
-    waits = [
-        ", ".join(f"{wait.role.value}, {_first_phase(barrier, wait)}" for wait in barrier.waits)
-        + (": pre-armed" if barrier.pre_armed else "")
-        for barrier in plan.barriers
-    ]
-    left, middle = max([12, *map(len, names)]), max([42, *map(len, whos)])
-    return [
-        f"{name:{left}}  {who:{middle}} -> {wait}"
-        for name, who, wait in zip(names, whos, waits, strict=True)
-    ]
-
-
-def _barrier_notes(plan: Plan) -> list[str]:
-    notes = []
-    if not plan.barriers:
-        notes.append(
-            "None: all threads load and multiply in turn, and meet at the barrier of the CTA."
-        )
-    named, released = plan.epilogue.named_barrier, plan.barrier(Purpose.ACC_EMPTY)
-    by_one = released is not None and released.arrives[0].how is ArriveHow.THREAD
-    if named is not None and plan.output is not None:
-        notes.append(
-            f"{named.name}: the warps of an accumulator meet before and after they fill D."
-        )
-    if named is not None and released is not None and by_one:
-        notes.append(
-            f"{named.name} gathers the epilogue warps of a CTA before its one arrive on "
-            f"{released.name}."
-        )
-    if plan.persistent:
-        notes.append("Phases run on across tiles: a barrier knows laps of its ring, not tiles.")
-    return notes
-
-
 def _storage(plan: Plan) -> dict[str, Any]:
     fields = plan.smem.fields
     operands = [field for field in fields if field.kind is FieldKind.OPERAND]
@@ -267,68 +166,6 @@ def _storage(plan: Plan) -> dict[str, Any]:
         "align": align,
         "note": note if swizzled else "",
     }
-
-
-def _init_rings(plan: Plan) -> list[InitRing]:
-    """Barriers grouped by ring, in spec order; barriers of one slot are initialised one by one."""
-    serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
-    slot = "consumer" if plan.geometry.consumers > 1 else "slot"
-    single = plan.tmem is not None and len(plan.tmem.slots) == 1
-    index = {Ring.AB: "" if serial else "stage", Ring.ACC: "" if single else slot, Ring.SINGLE: ""}
-    index[Ring.CONSUMER] = "consumer"
-    rings: dict[Ring, list[BarrierPlan]] = {}
-    for barrier in plan.barriers:
-        rings.setdefault(barrier.ring, []).append(barrier)
-    return [
-        InitRing(
-            index[ring],
-            barriers[0].depth_code,
-            tuple(_barrier_words(plan, barrier) for barrier in barriers),
-        )
-        for ring, barriers in rings.items()
-    ]
-
-
-def _barrier_words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
-    how = {arrive.how for arrive in barrier.arrives}
-    if ArriveHow.TX in how:
-        who = "the expect_tx of a load"
-    elif ArriveHow.THREAD in how:
-        who = "one arrive a CTA" if barrier.arrivals.value > 1 else "one arrive"
-    elif ArriveHow.THREADS in how:
-        who = "every thread"
-    elif ArriveHow.WARPS in how:
-        who = "each mma warp"
-    else:
-        who = "a commit" if barrier.arrivals.value == 1 else "commits"
-    arguments, note = "", "Arrives once these MMAs have read the stage."
-    if barrier.mask is not None:
-        group = ", tcgen05.CtaGroup.TWO" if plan.geometry.is_pair else ""
-        mask = barrier.mask.name if _several_pairs(plan) else barrier.mask.code
-        arguments = f", {mask}{group}"
-        note = f"Arrives, once these MMAs have read the stage, at {_REACH[barrier.arrives[0].to]}."
-    ctas = "CLUSTER_N" if plan.geometry.cluster_m == 1 else "CLUSTER_M"
-    return BarrierWords(barrier.name, barrier.arrivals_code, who, arguments, note, ctas)
-
-
-_REACH = {
-    ArriveTo.SELF: "this CTA",
-    ArriveTo.LEADER: "the leader",
-    ArriveTo.PAIR: "both CTAs",
-    ArriveTo.SHARERS: "all that multicast into it",
-}
-
-
-def _masks(plan: Plan) -> list[Any]:
-    """Masks that the kernel computes from its place in the cluster, in an order that it can."""
-    masks = [copy.mask for copy in plan.copies if copy.mask is not None]
-    if _several_pairs(plan):
-        masks += [barrier.mask for barrier in plan.barriers if barrier.mask is not None]
-    return list({mask.name: mask for mask in masks}.values())
-
-
-def _several_pairs(plan: Plan) -> bool:
-    return plan.geometry.is_pair and plan.geometry.cluster_size > 2
 
 
 def _copy_words(plan: Plan, copy: Copy) -> CopyWords:

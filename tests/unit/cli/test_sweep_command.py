@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from gemmgen.report.sweep_plot import Curve, draw
-from gemmgen.run.many import driver_is_here
 
 
 @pytest.fixture
@@ -59,8 +58,10 @@ def test_what_cannot_be_swept_is_bad_input(project: Path, run, arguments, words)
 
 
 @pytest.mark.compile
-@pytest.mark.skipif(driver_is_here(), reason="would be timed")
-def test_built_here_and_resumed_without_a_gpu_waits_for_one(project: Path, run) -> None:
+def test_built_here_and_resumed_without_a_gpu_waits_for_one(
+    project: Path, run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gemmgen.run.many.driver_is_here", lambda: False)
     sets = ("--set", "pipeline.ab_stages=2,40", "--verify", "none")
     built = run("sweep", "v5", *sets, "--build-only", "x")
     assert built.exit_code == 0, built.output
