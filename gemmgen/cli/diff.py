@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import sys
 from pathlib import Path
@@ -69,13 +68,17 @@ def command(
 def _ladder(name: str) -> None:
     steps = climb(root_folder(), name)
     changed = []
-    for below, step in itertools.pairwise(steps):
-        click.secho(f"{below.plan.name} -> {step.plan.name}", bold=True)
-        for title, result in (("spec", step.spec), ("kernel", step.kernel)):
-            if result is not None:
-                click.echo(f"  {title}: {_counts(result)}")
+    for step in steps:
+        if step.spec is None or step.kernel is None:
+            continue
+        click.secho(f"{step.plan.spec.lineage.predecessor} -> {step.plan.name}", bold=True)
+        click.echo(f"  spec: {_counts(step.spec)}")
+        click.echo(f"  kernel: {_counts(step.kernel)}")
         click.echo(f"  regions: {', '.join(step.regions)}")
-        changed += [step.kernel.changed] if step.kernel else []
+        changed.append(step.kernel.changed)
+    first = [step.plan.name for step in steps if step.kernel is None]
+    if len(first) > 1:
+        click.echo(f"without a predecessor, so no step: {', '.join(first)}")
     if changed:
         median = statistics.median(changed)
         click.echo(f"kernel lines a step: median {median:g}, most {max(changed)}")

@@ -112,6 +112,15 @@ def test_diff_of_a_ladder_counts_every_step(project, run) -> None:
     assert [line.strip() for line in lines[1:3]] == pair
 
 
+def test_specs_that_follow_none_are_named_and_make_no_step(project: Path, run) -> None:
+    spec = project / "specs" / "v5_epilogue.toml"
+    spec.write_text(spec.read_text().replace('predecessor = "v4_swizzle"\n', ""))
+    result = run("diff", "--ladder", "cute")
+    assert result.exit_code == 0
+    assert "->" not in result.stdout
+    assert "without a predecessor, so no step: v4_swizzle, v5_epilogue" in result.stdout
+
+
 def test_an_unknown_ladder_is_bad_input(project, run) -> None:
     for command in (["diff", "--ladder", "cut"], ["ladder", "cut"]):
         result = run(*command)
