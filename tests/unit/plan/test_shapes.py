@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from variants import SPECS, vary
 
-from gemmgen.plan import default_shapes, grid, make_plan
+from gemmgen.plan import Plan, default_shapes, grid, make_plan
 from gemmgen.spec import load_spec
 
 ALL = sorted(path.stem for path in SPECS.glob("v*.toml"))
@@ -42,3 +42,26 @@ def test_grid_is_a_cta_a_tile_or_the_clusters_that_stay() -> None:
     assert grid(vary("v7_two_cta"), 512, 512, 9) == (4, 2, 1)
     assert grid(vary("v8_persistent"), 512, 512, 3) == (2, 1, 3)
     assert grid(vary("v8_persistent"), 512, 512, 74) == (2, 1, 4)
+
+
+def test_v8_has_a_kernel_for_every_depth_of_ring_that_fits() -> None:
+    v8, *swept = (_plan(name) for name in ("v8_persistent", *_combined("v8_stages_*")))
+    depths = [v8.spec.pipeline.ab_stages, *(plan.spec.pipeline.ab_stages for plan in swept)]
+    assert sorted(depths) == list(range(2, v8.smem.stages_max + 1))
+
+
+def test_v8_has_a_kernel_for_each_group_and_one_that_no_shape_fills() -> None:
+    plans = [_plan(name) for name in _combined("v8_grouped*")]
+    assert sorted(plan.walk.group_m or 0 for plan in plans) == [1, 2, 4, 5, 8, 16]
+    five = _plan("combined/v8_grouped_5")
+    rows = {shape.m // five.geometry.cluster_tile_m for shape in default_shapes(five, 4)}
+    assert all(count % 5 for count in rows)
+    assert max(rows) > 5
+
+
+def _combined(pattern: str) -> list[str]:
+    return sorted(f"combined/{path.stem}" for path in (SPECS / "combined").glob(f"{pattern}.toml"))
+
+
+def _plan(name: str) -> Plan:
+    return make_plan(load_spec(SPECS / f"{name}.toml"))
