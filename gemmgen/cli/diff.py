@@ -106,5 +106,4 @@ def _counts(result: TextDiff) -> str:
 def _print(heading: str, result: TextDiff, tint: bool | None) -> None:
     click.secho(heading, bold=True, color=tint)
     for line in result.lines:
-        text = f"@@ {line.text}" if line.mark == "@" else f"{line.mark} {line.text}"
-        click.echo(click.style(text, fg=_STYLE.get(line.mark)), color=tint)
+        click.echo(click.style(str(line), fg=_STYLE.get(line.mark)), color=tint)

@@ -47,8 +47,8 @@ def command(
     """Print the table of a ladder as Markdown.
 
     Without a name, of every ladder. In a document a table stands between
-    `<!-- ladder NAME -->` and `<!-- end ladder -->`, and the step, resources and barrier map
-    of one rung between `<!-- rung NAME -->` and `<!-- end rung -->`.
+    `<!-- ladder NAME -->` and `<!-- end ladder -->`, and the step, resources, barrier map and
+    diff of one rung between `<!-- rung NAME -->` and `<!-- end rung -->`.
     """
     if check and not documents:
         raise click.UsageError("--check needs --into")
@@ -111,7 +111,8 @@ def _card(step: Step, root: Path, registers: dict[str, Any]) -> str:
     (region,) = (part for part in split_regions(step.source) if part.name == "barriers")
     lines = tuple(line for line in region.lines[1:] if line)
     published = _figure(step.plan.spec.lineage.published)
-    rung = cards.Rung(changed, lines, published, registers.get(step.digest))
+    diff = step.kernel.lines if step.kernel is not None else ()
+    rung = cards.Rung(changed, diff, lines, published, registers.get(step.digest))
     return cards.card(step.plan, rung)
 
 

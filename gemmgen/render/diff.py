@@ -30,6 +30,10 @@ class DiffLine:
     old: int = 0
     new: int = 0
 
+    def __str__(self) -> str:
+        """The line after its mark, or the region of a gap, as `gemmgen diff` prints it."""
+        return f"@@ {self.text}" if self.mark == "@" else f"{self.mark} {self.text}"
+
 
 @dataclass(frozen=True)
 class TextDiff:

@@ -1,13 +1,14 @@
-"""A rung of a ladder in a document: its step, its resources and its barrier map."""
+"""A rung of a ladder in a document: its step, its resources, its barrier map and its diff."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gemmgen.plan import Plan
 from gemmgen.plan.values import counted
+from gemmgen.render.diff import DiffLine
 
 _MARK = re.compile(r"(<!-- rung (?P<name>\S+) -->\n).*?(<!-- end rung -->)", re.DOTALL)
 
@@ -18,12 +19,14 @@ class Rung:
 
     Attributes:
         step: the diff to its predecessor: command, counts and regions; empty for the first rung.
+        diff: its lines; none for the first rung.
         barrier_map: lines of the generated file.
         published: the write-up's figure, or empty.
         registers: a thread, from a record of this very spec; None where there is none.
     """
 
     step: str
+    diff: Sequence[DiffLine]
     barrier_map: tuple[str, ...]
     published: str
     registers: int | None
@@ -40,7 +43,7 @@ def replace_rungs(text: str, cards: Mapping[str, str]) -> str:
 
 
 def card(plan: Plan, rung: Rung) -> str:
-    """A Markdown table of what the kernel takes, and its barrier map."""
+    """A Markdown table of what the kernel takes, its barrier map, and its step, folded."""
     rows = [
         ("step", rung.step or "the first of its ladder"),
         ("warps", _warps(plan)),
@@ -51,7 +54,21 @@ def card(plan: Plan, rung: Rung) -> str:
         ("published, not measured here", rung.published),
     ]
     table = [f"| {name} | {_cell(text)} |" for name, text in rows if text]
-    return "\n".join(["| | |", "|---|---|", *table, "", "```text", *rung.barrier_map, "```", ""])
+    barrier_map = _fenced("text", rung.barrier_map)
+    return "\n".join(["| | |", "|---|---|", *table, "", *barrier_map, *_folded(rung.diff), ""])
+
+
+def _fenced(language: str, lines: Sequence[str]) -> list[str]:
+    return [f"```{language}", *lines, "```"]
+
+
+def _folded(diff: Sequence[DiffLine]) -> list[str]:
+    """The blank lines let Markdown be Markdown inside HTML."""
+    if not diff:
+        return []
+    summary = "<summary>the step, line by line</summary>"
+    lines = _fenced("diff", [str(line) for line in diff])
+    return ["", "<details>", summary, "", *lines, "", "</details>"]
 
 
 def _cell(text: str) -> str:

@@ -40,6 +40,22 @@ def test_a_rung_has_its_step_resources_barriers_and_picture(step) -> None:
     assert f"](img/trace_tirx_{name.partition('_')[0]}.svg)" in PAGE
 
 
+@pytest.mark.parametrize("step", STEPS[1:], ids=lambda step: str(step.plan.name))
+def test_a_rung_folds_the_diff_that_its_command_prints(
+    step, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    (command,) = re.findall(rf"`gemmgen (diff \S+ tirx/{step.plan.name})`", PAGE)
+    card = PAGE.partition(f"<!-- rung tirx/{step.plan.name} -->\n")[2]
+    folded = card.partition("<details>")[2].partition("</details>")[0]
+    assert "<!-- " not in folded
+    printed = CliRunner().invoke(main, [*command.split(), "--color", "never"]).output
+    kernel = printed.partition("=== kernel: ")[2].splitlines()[1:-1]
+    assert kernel == folded.partition("```diff\n")[2].partition("```")[0].splitlines()
+    marks = [line[0] for line in kernel]
+    assert (marks.count("+"), marks.count("-")) == (step.kernel.inserted, step.kernel.deleted)
+
+
 @pytest.mark.compile
 @pytest.mark.parametrize(
     "command",
