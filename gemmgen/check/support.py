@@ -130,13 +130,6 @@ GAPS: tuple[Gap, ...] = (
         'write `kind = "grid"`',
     ),
     Gap(
-        "P294",
-        "scheduler.group_m",
-        "walking tiles in groups but in a persistent kernel",
-        lambda plan: plan.spec.scheduler.group_m is not None and not plan.persistent,
-        'remove `group_m`, or write `kind = "persistent"`',
-    ),
-    Gap(
         "P296",
         "mma.m",
         "an MMA that leaves TMEM lanes unused or splits columns over lane halves",

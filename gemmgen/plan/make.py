@@ -35,7 +35,7 @@ class Plan:
         barriers: in spec order.
         epilogue: chunks and registers.
         output: staging of D, or None.
-        walk: order of a persistent kernel's tiles.
+        walk: order of the tiles.
         launch: grid, CTA, cluster.
         problem: what M, N and K must satisfy.
         constants: assignments of module constants in the generated file.

@@ -84,6 +84,7 @@ def _grids(plan: Plan, sm_count: int, unit_m: int, unit_n: int) -> tuple[Shape, 
         return (
             Shape(3 * unit_m, unit_n, k, "tiles along M"),
             Shape(2 * unit_m, 3 * unit_n, k, "tiles along M and N"),
+            *_groups(plan, unit_m, unit_n),
         )
     resident = resident_clusters(plan, sm_count)
     laps = 2 * plan.spec.pipeline.acc_stages

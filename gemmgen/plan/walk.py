@@ -1,16 +1,17 @@
-"""The order in which a persistent CTA or cluster walks over output tiles."""
+"""The order of output tiles: a persistent CTA or cluster walks over them, a grid has one each."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from gemmgen.plan.geometry import Geometry
+from gemmgen.plan.roles import is_persistent
 from gemmgen.spec.model import Spec
 
 
 @dataclass(frozen=True)
 class WalkPlan:
-    """Expressions of a tile loop, over ``tile``, the counts of tiles and the CTA's rank.
+    """Expressions of a tile's place, over ``tile``, the counts of tiles and the CTA's rank.
 
     Attributes:
         index, count: variables with the number of this cluster (or CTA) and how many there are.
@@ -19,6 +20,8 @@ class WalkPlan:
         row, column: place of the cluster's tile.
         m_tile, n_tile: place of this CTA's tile, in CTA tiles.
         b_tile: which rows of B it stages, in units of what a CTA stages.
+        launched: place in the grid of this cluster (or CTA), where each computes one tile. The
+            hardware launches along x first.
     """
 
     index: str
@@ -30,6 +33,7 @@ class WalkPlan:
     m_tile: str
     n_tile: str
     b_tile: str
+    launched: str
 
     @property
     def grouped(self) -> bool:
@@ -42,6 +46,8 @@ def plan_walk(spec: Spec, g: Geometry) -> WalkPlan:
     scheduler = spec.scheduler
     group = scheduler.group_m or scheduler.group_n
     row, column = ("row", "column") if group else ("(tile % m_tiles)", "(tile // m_tiles)")
+    if not is_persistent(spec):
+        row, column = "m_tile", "n_tile"
     bare_row, bare_column = row.strip("()"), column.strip("()")
     down = "cta_rank" if g.cluster_n == 1 else "cta_m"
     across = "cta_rank" if g.is_line else "cta_n"
@@ -59,4 +65,5 @@ def plan_walk(spec: Spec, g: Geometry) -> WalkPlan:
         m_tile=m_tile,
         n_tile=n_tile,
         b_tile=f"2 * {whole} + {half}" if g.is_pair else n_tile,
+        launched=f"cute.arch.{'cluster' if g.cluster_size > 1 else 'block'}_idx()",
     )

@@ -160,8 +160,18 @@ def _tiles(extent: str, tile: str, cluster: str, ragged: bool) -> str:
     return f"{extent} // ({step})" if cluster else f"{extent} // {step}"
 
 
+def _place(plan: Plan) -> list[str]:
+    """The tile of a CTA of a grid in groups, from its cluster's."""
+    walk, g = plan.walk, plan.geometry
+    lines = ["m_tile, n_tile = tile_at(tile, m_tiles, n_tiles)"]
+    if g.cluster_size > 1:
+        lines[0] += "  # of the cluster"
+    own = (("m_tile", walk.m_tile, g.cluster_m), ("n_tile", walk.n_tile, g.cluster_n))
+    return lines + [f"{name} = {code}  # of this CTA" for name, code, size in own if size > 1]
+
+
 def walk_words(plan: Plan) -> dict[str, Any]:
-    """The tile loop of a persistent kernel: its variables, and the place of each tile."""
+    """The walk over tiles: its variables, and the place of a tile, which a grid gives to a CTA."""
     walk, g, ragged = plan.walk, plan.geometry, plan.problem.ragged
     place: list[str] = []
     if walk.grouped and g.cluster_size > 1:
@@ -183,4 +193,6 @@ def walk_words(plan: Plan) -> dict[str, Any]:
         "n_tiles": _tiles("mD.shape[1]", "TILE_N", "CLUSTER_N" * (g.cluster_n > 1), ragged),
         "producer": place + producer,
         "epilogue": place + both,
+        "place": _place(plan),
+        "launched": walk.launched,
     }

@@ -43,7 +43,7 @@ a_sharers a_stride b_sharers b_stride acc_phase consumer copy_ab copy_atom copy_
 d_rows d_smem d_tile done_phase first free inside my_copy d_part rows store_op tile_at tma_d
 ahead alone columns d_lane d_row from_smem k_end k_major last m_block m_store mma_op n_block
 n_store own_layout part pending empty_mask leader_rank pair_mask multicast_op
- share_op shared stmatrix turn_phase warpgroup
+ share_op shared stmatrix turn_phase warpgroup x y
 """
 RESERVED = frozenset([*_USED.split(), *dir(builtins)])
 

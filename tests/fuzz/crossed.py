@@ -59,7 +59,7 @@ def _cluster(draw: st.DrawFn, group: int, changes: dict[str, Any]) -> bool:
 
 def _scheduler(draw: st.DrawFn, persistent: bool, changes: dict[str, Any]) -> None:
     changes["scheduler.kind"] = "persistent" if persistent else "grid"
-    grouped = _choose(draw, "", "group_m", "group_n") if persistent else ""
+    grouped = _choose(draw, "", "group_m", "group_n")
     if grouped:
         changes[f"scheduler.{grouped}"] = _choose(draw, 1, 2, 3, 8)
     stores = _choose(draw, True, False)

@@ -98,6 +98,18 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
       "barriers.mma2tma.arrive[0].to": "sharers"}, (2048, 1024, 448)),
     ("two by two pairs", "v7_two_cta",
      SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"]}, (1024, 1024, 448)),
+    ("a grid of CTAs in groups of rows", "v5_epilogue", {"scheduler.group_m": 2}, (640, 768, 64)),
+    ("a grid of CTAs in groups of columns, one warp", "v2_pipeline", {"scheduler.group_n": 2},
+     (384, 1280, 16)),
+    ("a grid of multicast clusters in groups", "v6_multicast", {"scheduler.group_m": 2},
+     (768, 1024, 64)),
+    ("a grid of CTA pairs in groups", "v7_two_cta", STORE | {"epilogue.d_stages": 2,
+     "scheduler.group_m": 2}, (768, 768, 64)),
+    ("a grid of two by two pairs in groups", "v7_two_cta",
+     SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"],
+                "scheduler.group_n": 2}, (1024, 1536, 64)),
+    ("a grid of Hopper clusters in groups, cut off", "hopper/h8_tma_store",
+     {"scheduler.group_m": 2}, (1100, 520, 72)),
 ]  # fmt: skip
 QUICK = {
     "chunks of 32 columns, two register buffers",

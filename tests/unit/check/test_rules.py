@@ -138,7 +138,6 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P293", "a cluster of one-warp mainloops", "v2_pipeline", {"cluster.m": 2, "cluster.n": 2,
      "load.multicast": ["a", "b"]}),
     ("P294", "cluster launch control", V8, {"scheduler.kind": "clc"}),
-    ("P294", "tiles in groups", "v4_swizzle", {"scheduler.group_m": 8}),
     ("P294", "a single tile of a cluster", "v7_two_cta", {"scheduler.kind": "single"}),
     ("P296", "consumers whose epilogue comes last", "tirx/v9_two_consumers",
      {"roles.epilogue.warps": list(range(4, 12)), "roles.mma.warps": [2, 3],
