@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gemmgen.check.finding import fault
+from gemmgen.frozen import frozen
 from gemmgen.plan import BarrierPlan, Plan, Purpose
 from gemmgen.plan.roles import in_registers, is_specialized
 from gemmgen.spec.model import Spec
@@ -61,7 +61,7 @@ WHY_TO = {
 }
 
 
-@dataclass(frozen=True)
+@frozen
 class Form:
     """What a barrier of some purpose looks like in one spec."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from gemmgen.frozen import frozen
 from gemmgen.plan.copies import Copy
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.masks import MaskRule, arrive_mask
@@ -41,7 +41,7 @@ class Flip(StrEnum):
     ON_WRAP = "on_wrap"
 
 
-@dataclass(frozen=True)
+@frozen
 class ArrivePlan:
     """One kind of arrival.
 
@@ -60,7 +60,7 @@ class ArrivePlan:
     mask: MaskRule | None
 
 
-@dataclass(frozen=True)
+@frozen
 class WaitPlan:
     """How one role waits.
 
@@ -81,7 +81,7 @@ class WaitPlan:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class BarrierPlan:
     """One declared barrier.
 

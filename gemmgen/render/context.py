@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import Any
 
+from gemmgen.frozen import frozen
 from gemmgen.plan import Copy, FieldKind, GridKind, Plan, RolePlan
 from gemmgen.plan.asserts import plan_asserts
 from gemmgen.render.words import (
@@ -36,7 +36,7 @@ DSL_TYPE = {
 WIDTH = 96
 
 
-@dataclass(frozen=True)
+@frozen
 class CopyWords:
     """A load as templates speak of it."""
 

@@ -7,8 +7,8 @@ slot whose requirement holds wins; a slot without one stays empty.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from gemmgen.frozen import frozen
 from gemmgen.plan import Plan, Purpose
 from gemmgen.plan.roles import is_specialized
 from gemmgen.render.slots_sm90 import SM90
@@ -24,7 +24,7 @@ from gemmgen.terms import (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Facts:
     """What decides between partials; every field is read off the plan.
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from gemmgen.frozen import frozen
 from gemmgen.plan import BarrierPlan, Plan, Purpose, WaitPlan
 from gemmgen.terms import ArriveHow, ArriveTo, LoadKind, MainloopKind, Ring
 
 
-@dataclass(frozen=True)
+@frozen
 class BarrierWords:
     """A barrier as templates speak of it.
 
@@ -30,7 +30,7 @@ class BarrierWords:
     ctas_code: str
 
 
-@dataclass(frozen=True)
+@frozen
 class InitRing:
     """Barriers that are initialised in one loop over `index`, or one by one where it is empty."""
 

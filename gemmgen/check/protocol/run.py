@@ -51,7 +51,7 @@ class Runner:
             for rank in {thread.rank for thread in program.threads}:
                 for slot in range(barrier.depth):
                     key = (barrier.name, rank, slot)
-                    self.run.slots[key] = Slot(barrier.arrivals, barrier.arrivals)
+                    self.run.slots[key] = Slot(barrier.arrivals)
 
     def go(self) -> Run:
         """Run to the end, or until every thread that is left waits."""
