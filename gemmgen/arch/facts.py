@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.terms import Arch, Dtype, MmaKind, Swizzle
 
 
-@dataclass(frozen=True)
+@frozen
 class MmaRule:
     """The legal shapes of one family of dense tensor core instructions.
 
@@ -46,7 +45,7 @@ class MmaRule:
         return f"{self.m} x N x {self.k(dtype)} with N = {first} .. {self.n_max}"
 
 
-@dataclass(frozen=True)
+@frozen
 class TmemFacts:
     """Tensor memory of one SM (PTX ISA, "Tensor Memory")."""
 
@@ -57,7 +56,7 @@ class TmemFacts:
     lanes_per_warp: int
 
 
-@dataclass(frozen=True)
+@frozen
 class TmaFacts:
     """Limits of a tiled bulk tensor copy (CUDA driver API, ``cuTensorMapEncodeTiled``).
 
@@ -78,7 +77,7 @@ class TmaFacts:
     smem_align: int
 
 
-@dataclass(frozen=True)
+@frozen
 class BarrierFacts:
     """Limits of barriers (PTX ISA, "mbarrier" and "barrier").
 
@@ -95,7 +94,7 @@ class BarrierFacts:
     named: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ArchFacts:
     """Limits of one architecture.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from gemmgen.frozen import frozen
 from gemmgen.plan import Plan
 from gemmgen.terms import Arch
 
 
-@dataclass(frozen=True)
+@frozen
 class Gap:
     """A legal spec that no template prints.
 

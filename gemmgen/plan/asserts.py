@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gemmgen.frozen import frozen
 from gemmgen.plan.make import Plan
 from gemmgen.plan.memory import ring_code
 from gemmgen.plan.values import grouped
 from gemmgen.terms import MainloopKind, Ring, Swizzle
 
 
-@dataclass(frozen=True)
+@frozen
 class Assertion:
     """A condition over the module constants, and what it means when it fails."""
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.masks import MaskRule, multicast_mask
 from gemmgen.plan.values import Sum, grouped
@@ -11,7 +10,7 @@ from gemmgen.spec.model import Spec
 from gemmgen.terms import Dtype, LoadKind, Operand, Swizzle
 
 
-@dataclass(frozen=True)
+@frozen
 class Copy:
     """What one CTA loads of one operand in a k_tile.
 

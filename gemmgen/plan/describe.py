@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gemmgen.frozen import frozen
 from gemmgen.plan.barriers import BarrierPlan
 from gemmgen.plan.make import Plan
 from gemmgen.plan.values import counted, grouped
 from gemmgen.terms import LoadKind
 
 
-@dataclass(frozen=True)
+@frozen
 class Section:
     """One table of a described plan.
 

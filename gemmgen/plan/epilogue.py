@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.plan.barriers import BarrierPlan, Purpose
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.roles import in_registers, is_persistent, is_specialized
@@ -12,7 +11,7 @@ from gemmgen.spec.model import Spec
 from gemmgen.terms import ArriveHow, Dtype, EpilogueKind, Role
 
 
-@dataclass(frozen=True)
+@frozen
 class NamedBarrier:
     """A ``bar.sync`` among some warps of a CTA; number 0 is that of the whole CTA.
 
@@ -30,7 +29,7 @@ class NamedBarrier:
     what: str
 
 
-@dataclass(frozen=True)
+@frozen
 class EpiloguePlan:
     """Chunks of the accumulator that pass through registers.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.spec.model import Spec
 from gemmgen.terms import MainloopKind, MmaKind
 
 
-@dataclass(frozen=True)
+@frozen
 class Geometry:
     """How a cluster's output tile is cut into CTAs and instructions. All extents in elements.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gemmgen.arch import ArchFacts
+from gemmgen.frozen import frozen
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.roles import declared, in_registers, is_persistent
 from gemmgen.plan.values import Sum
@@ -21,7 +21,7 @@ class GridKind(StrEnum):
     PERSISTENT = "persistent"
 
 
-@dataclass(frozen=True)
+@frozen
 class LaunchPlan:
     """What the host gives to a launch.
 
@@ -46,7 +46,7 @@ class LaunchPlan:
     parameters: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class ProblemRules:
     """What a problem must satisfy; the generated host code refuses the rest before any launch.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gemmgen.arch import ArchFacts, facts
+from gemmgen.frozen import frozen
 from gemmgen.plan.barriers import BarrierPlan, Purpose, plan_barriers
 from gemmgen.plan.constants import plan_constants
 from gemmgen.plan.copies import Copy, plan_copies
@@ -20,7 +19,7 @@ from gemmgen.spec.model import Spec
 from gemmgen.terms import Role
 
 
-@dataclass(frozen=True)
+@frozen
 class Plan:
     """Everything that a template prints, a checker checks and a runner asks for.
 

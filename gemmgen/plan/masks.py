@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from gemmgen.frozen import frozen
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.values import Constant
 from gemmgen.terms import ArriveTo, Operand
 
 
-@dataclass(frozen=True)
+@frozen
 class MaskRule:
     """A 16-bit CTA mask that depends on the CTA's place in its cluster.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from gemmgen.arch import ArchFacts
+from gemmgen.frozen import frozen
 from gemmgen.plan.copies import Copy, stage_bytes
 from gemmgen.plan.geometry import Geometry, consumer_count
 from gemmgen.plan.output import OutputPlan
@@ -25,7 +25,7 @@ class FieldKind(StrEnum):
     OUTPUT = "output"
 
 
-@dataclass(frozen=True)
+@frozen
 class SmemField:
     """One field of SharedStorage, in order.
 
@@ -50,7 +50,7 @@ class SmemField:
     text: str
 
 
-@dataclass(frozen=True)
+@frozen
 class SmemMap:
     """SharedStorage of one CTA, from the start of dynamic shared memory; sizes in bytes.
 
@@ -89,7 +89,7 @@ class SmemMap:
         raise KeyError(name)
 
 
-@dataclass(frozen=True)
+@frozen
 class TmemMap:
     """Tensor memory of one CTA, in 32-bit columns of 128 lanes.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.roles import is_persistent
 from gemmgen.plan.values import Sum
@@ -11,7 +10,7 @@ from gemmgen.spec.model import Spec
 from gemmgen.terms import Arch, EpilogueKind, Swizzle
 
 
-@dataclass(frozen=True)
+@frozen
 class OutputPlan:
     """The ring of staged chunks of D in one CTA.
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gemmgen.arch import ArchFacts
+from gemmgen.frozen import frozen
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.values import Constant, literal
 from gemmgen.spec.model import RoleWarps, Spec
 from gemmgen.terms import MainloopKind, MmaKind, Role, SchedulerKind
 
 
-@dataclass(frozen=True)
+@frozen
 class RolePlan:
     """The warps of one role.
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.plan.launch import GridKind
 from gemmgen.plan.make import Plan
 from gemmgen.terms import MainloopKind
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """One problem size and what it is there for."""
 

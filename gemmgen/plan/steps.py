@@ -6,38 +6,38 @@ every slot, phase, mask and byte count is the number that the generated kernel h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from gemmgen.frozen import frozen
 from gemmgen.terms import Operand
 
 Item: TypeAlias = tuple[int, int]
 """An output tile of the cluster and a k_tile, both counted from 0."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Init:
     """Initialise every barrier of its CTA."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Alloc:
     """Allocate tensor memory; with a CTA pair both CTAs' allocations complete together."""
 
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Retrieve:
     """Read the address of tensor memory from shared memory."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Dealloc:
     """Free the tensor memory of its CTA."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Sync:
     """A barrier of all threads of `ranks`: ``bar.sync 0``, or ``barrier.cluster``."""
 
@@ -45,7 +45,7 @@ class Sync:
     where: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Wait:
     """Wait until the phase with parity `phase` of its own CTA's barrier slot has completed."""
 
@@ -54,7 +54,7 @@ class Wait:
     phase: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Arm:
     """``mbarrier.arrive.expect_tx``: one arrival and `tx_bytes` more to come."""
 
@@ -64,7 +64,7 @@ class Arm:
     tx_bytes: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """What one load writes into one CTA.
 
@@ -81,7 +81,7 @@ class Part:
     signal: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Load:
     """A bulk tensor load of one operand into a stage, to one CTA or to several."""
 
@@ -93,7 +93,7 @@ class Load:
     item: Item
 
 
-@dataclass(frozen=True)
+@frozen
 class Fill:
     """Plain stores of some threads into their slice of a stage, fenced for the tensor core."""
 
@@ -103,7 +103,7 @@ class Fill:
     item: Item
 
 
-@dataclass(frozen=True)
+@frozen
 class Mma:
     """The MMAs of one k_tile: they read a stage and write an accumulator slot in all `ranks`."""
 
@@ -114,7 +114,7 @@ class Mma:
     first: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Commit:
     """``tcgen05.commit``: arrives in each CTA of `ranks` once all MMAs before it are complete."""
 
@@ -123,14 +123,14 @@ class Commit:
     ranks: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Retire:
     """``wgmma.wait_group``: all MMAs of this thread but the last `pending` are complete."""
 
     pending: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Read:
     """Read an accumulator slot into registers and wait for the values."""
 
@@ -138,7 +138,7 @@ class Read:
     tile: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Arrive:
     """``mbarrier.arrive``: by one thread once all warps of its role are done, or by `count`."""
 
@@ -166,7 +166,7 @@ Step: TypeAlias = (
 )
 
 
-@dataclass(frozen=True)
+@frozen
 class Thread:
     """Warps of one CTA that run together.
 
@@ -186,7 +186,7 @@ class Thread:
         return f"CTA {self.rank} {self.name}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Slots:
     """How one barrier starts: its slots and what completes a phase."""
 
@@ -195,7 +195,7 @@ class Slots:
     arrivals: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """Every thread of one cluster for one problem size.
 

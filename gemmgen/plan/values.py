@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gemmgen.frozen import frozen
 
 
 def grouped(value: int) -> str:
@@ -25,7 +25,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-@dataclass(frozen=True)
+@frozen
 class Sum:
     """A derived number and its arithmetic, for instance ``(A 16_384 + B 16_384) x 6 stages``."""
 
@@ -38,7 +38,7 @@ class Sum:
         return number if self.text == number else f"{self.text} = {number}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Constant:
     """A module constant of the generated file.
 
@@ -55,7 +55,7 @@ class Constant:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class ConstantLine:
     """One assignment of the generated file: one constant, or several that belong together."""
 

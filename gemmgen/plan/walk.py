@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gemmgen.frozen import frozen
 from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.roles import is_persistent
 from gemmgen.spec.model import Spec
 
 
-@dataclass(frozen=True)
+@frozen
 class WalkPlan:
     """Expressions of a tile's place, over ``tile``, the counts of tiles and the CTA's rank.
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from gemmgen.frozen import frozen
 from gemmgen.plan import Plan
 from gemmgen.render.slots import Facts
 from gemmgen.spec import Spec
@@ -24,7 +25,7 @@ WIDTH = 96
 ANNOUNCE = {False: "ablate/announce_cta.j2", True: "ablate/announce_leader.j2"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Ablation:
     """One thing removed or doubled.
 

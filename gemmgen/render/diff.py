@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gemmgen.frozen import frozen
 from gemmgen.render.regions import header_length, split_regions
 
 
-@dataclass(frozen=True)
+@frozen
 class DiffLine:
     """One line of a diff.
 
@@ -35,7 +35,7 @@ class DiffLine:
         return f"@@ {self.text}" if self.mark == "@" else f"{self.mark} {self.text}"
 
 
-@dataclass(frozen=True)
+@frozen
 class TextDiff:
     """A whole diff with its counts (lines)."""
 
@@ -49,7 +49,7 @@ class TextDiff:
         return self.inserted + self.deleted
 
 
-@dataclass(frozen=True)
+@frozen
 class _Line:
     number: int
     text: str

@@ -7,13 +7,14 @@ before the first rule is the preamble (header, docstring, imports).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from gemmgen.frozen import frozen
 
 PREAMBLE = "preamble"
 _RULE = re.compile(r"^\s*# --- (?P<region>[a-z]+)\b.* ---$")
 
 
-@dataclass(frozen=True)
+@frozen
 class RegionText:
     """One region of a generated file.
 

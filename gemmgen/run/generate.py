@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from gemmgen.check import check_plan
 from gemmgen.files import project_root, write_atomic
+from gemmgen.frozen import frozen
 from gemmgen.plan import Plan, make_plan
 from gemmgen.render.engine import render
 from gemmgen.spec import load
@@ -15,7 +15,7 @@ from gemmgen.terms import Finding, GemmgenError
 SPEC_LINE = "# spec: "
 
 
-@dataclass(frozen=True)
+@frozen
 class Generated:
     """A rendered kernel and where it belongs.
 

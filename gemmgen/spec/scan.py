@@ -12,6 +12,8 @@ import tomllib
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gemmgen.frozen import frozen
+
 Key = tuple[str | int, ...]
 """Path of a value: table keys and array indices, outermost first."""
 
@@ -28,7 +30,7 @@ _SCALAR = re.compile(r"\d{4}-\d\d-\d\d \d\d:[^\s,\]}#]+|[^\s,\]}#]+")
 _COMMENT = re.compile(r"#[^\n]*")
 
 
-@dataclass(frozen=True)
+@frozen
 class Comment:
     """One comment line.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from gemmgen.frozen import frozen
 from gemmgen.spec.scan import Key, Scan, scan
 from gemmgen.terms import Finding
 
@@ -41,7 +42,7 @@ def parse_key(text: str) -> Key:
     return tuple(key)
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """Text of one spec and the values in it.
 

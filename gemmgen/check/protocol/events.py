@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from gemmgen.frozen import frozen
 
 Tag: TypeAlias = tuple[str, int, int]
 """A resource: its kind or barrier name, the CTA's rank, the stage or slot."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Event:
     """Something that happened.
 
@@ -37,11 +38,11 @@ class Event:
         return bool(self.before >> number & 1)
 
 
-@dataclass
 class History:
     """All events of a run, in order."""
 
-    events: list[Event] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.events: list[Event] = []
 
     def add(self, who: str, what: str, tags: tuple[Tag, ...], *causes: int) -> int:
         """Record an event that `causes` (bit sets of events) happen before; returns its number."""

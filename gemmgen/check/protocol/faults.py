@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gemmgen.check.protocol.events import Tag
+from gemmgen.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Fault:
     """A hazard.
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from gemmgen.check.protocol.events import History
+from gemmgen.frozen import frozen
 from gemmgen.plan.steps import Item, Mma, Program, Read, Step, Thread
 
 Key = tuple[str, int, int]
 """A barrier slot: name, CTA rank, slot."""
 
 
-@dataclass
 class Slot:
     """An mbarrier: what it still waits for, and what has completed each of its phases.
 
@@ -25,16 +23,17 @@ class Slot:
         phases: for each event that signalled it, the phase (from 1) in which it counted.
     """
 
-    count: int
-    pending: int
-    tx_bytes: int = 0
-    signals: list[int] = field(default_factory=list)
-    completions: list[int] = field(default_factory=list)
-    over: int | None = None
-    phases: list[tuple[int, int]] = field(default_factory=list)
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.pending = count
+        self.tx_bytes = 0
+        self.signals: list[int] = []
+        self.completions: list[int] = []
+        self.over: int | None = None
+        self.phases: list[tuple[int, int]] = []
 
 
-@dataclass(frozen=True)
+@frozen
 class Waited:
     """A wait that returned: its event, its thread's past, and how many phases were complete."""
 
@@ -44,7 +43,7 @@ class Waited:
     phase: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Write:
     """A part of a load: issued and landed."""
 
@@ -57,7 +56,7 @@ class Write:
     landed: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Multiply:
     """The MMAs of a k_tile: issued and complete."""
 
@@ -66,7 +65,7 @@ class Multiply:
     completed: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Drain:
     """A read of an accumulator slot by one thread."""
 
@@ -76,7 +75,6 @@ class Drain:
     event: int
 
 
-@dataclass
 class Run:
     """What happened, for `prove`.
 
@@ -85,18 +83,19 @@ class Run:
         touched: every event that signals a CTA or writes into it, with the CTA's rank.
     """
 
-    program: Program
-    history: History = field(default_factory=History)
-    slots: dict[Key, Slot] = field(default_factory=dict)
-    waited: list[Waited] = field(default_factory=list)
-    writes: list[Write] = field(default_factory=list)
-    multiplies: list[Multiply] = field(default_factory=list)
-    drains: list[Drain] = field(default_factory=list)
-    touched: list[tuple[int, int]] = field(default_factory=list)
-    inits: dict[int, int] = field(default_factory=dict)
-    allocs: dict[int, int] = field(default_factory=dict)
-    alloc_starts: list[tuple[int, int, tuple[int, ...]]] = field(default_factory=list)
-    retrieves: list[tuple[int, int]] = field(default_factory=list)
-    deallocs: dict[int, int] = field(default_factory=dict)
-    exits: dict[int, int] = field(default_factory=dict)
-    stuck: list[tuple[Thread, Step]] = field(default_factory=list)
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.history = History()
+        self.slots: dict[Key, Slot] = {}
+        self.waited: list[Waited] = []
+        self.writes: list[Write] = []
+        self.multiplies: list[Multiply] = []
+        self.drains: list[Drain] = []
+        self.touched: list[tuple[int, int]] = []
+        self.inits: dict[int, int] = {}
+        self.allocs: dict[int, int] = {}
+        self.alloc_starts: list[tuple[int, int, tuple[int, ...]]] = []
+        self.retrieves: list[tuple[int, int]] = []
+        self.deallocs: dict[int, int] = {}
+        self.exits: dict[int, int] = {}
+        self.stuck: list[tuple[Thread, Step]] = []
