@@ -1,5 +1,5 @@
 """`python -m gemmgen`: the same as `gemmgen`."""
 
-from gemmgen.cli import main
+from gemmgen.console import run
 
-main(prog_name="gemmgen")
+run(prog_name="gemmgen")

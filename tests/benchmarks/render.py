@@ -16,7 +16,7 @@ from statistics import median
 from gemmgen.spec.find import all_specs
 
 ROUNDS = 9
-GEMMGEN = (sys.executable, "-c", "from gemmgen.cli import main; main()")
+GEMMGEN = (sys.executable, "-m", "gemmgen")
 
 
 def main() -> None:
