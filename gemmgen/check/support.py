@@ -227,14 +227,6 @@ GAPS: tuple[Gap, ...] = (
         "name four warps a consumer, the first a multiple of 4",
         Arch.SM100A,
     ),
-    Gap(
-        "P299",
-        "roles.epilogue.warps",
-        "an epilogue of some of the warps in a kernel of one tile a CTA",
-        lambda plan: not plan.persistent and bool(plan.role(Role.EPILOGUE).code),
-        "name every warp of the CTA",
-        Arch.SM100A,
-    ),
     *GAPS_SM90,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TypeAlias
 
 from gemmgen.plan.barriers import ArrivePlan, Purpose
@@ -193,20 +194,29 @@ class CtaProgram:
 
     def specialized(self) -> list[Body]:
         """Producer, mma and epilogue; warps that join the epilogue later carry on with it."""
-        joins = set(self.plan.role(Role.EPILOGUE).warps)
         taken: set[int] = set()
         out: list[Body] = []
         for name, warps, steps in self.issuers():
-            body = [*steps, *(self.epilogue() if joins & set(warps) else ())]
-            out.append((name, warps, body))
+            out.append((name, warps, [*steps, *self.joined(warps)]))
             taken |= set(warps)
-        rest = tuple(sorted(joins - taken))
-        groups = self.plan.geometry.consumers
-        for consumer in range(groups):
-            name = f"epilogue {consumer}" if groups > 1 else "epilogue"
-            share = rest[consumer * len(rest) // groups : (consumer + 1) * len(rest) // groups]
-            out.append((name, share, list(self.epilogue(consumer))))
+        groups = self.groups()
+        for consumer, group in enumerate(groups):
+            name = f"epilogue {consumer}" if len(groups) > 1 else "epilogue"
+            if rest := tuple(warp for warp in group if warp not in taken):
+                out.append((name, rest, list(self.epilogue(consumer))))
         return out
+
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The warps that read the accumulators of each consumer."""
+        warps, many = self.plan.role(Role.EPILOGUE).warps, self.plan.geometry.consumers
+        bounds = [len(warps) * consumer // many for consumer in range(many + 1)]
+        return tuple(warps[first:end] for first, end in pairwise(bounds))
+
+    def joined(self, warps: tuple[int, ...]) -> Iterator[Step]:
+        """The epilogue of warps that had another role until the end of the mainloop."""
+        for consumer, group in enumerate(self.groups()):
+            if set(group) & set(warps):
+                yield from self.epilogue(consumer)
 
     def issuers(self) -> Iterator[Body]:
         """The producer and each mma warp."""
@@ -222,20 +232,19 @@ class CtaProgram:
         full = Cursor(plan.barrier(Purpose.AB_FULL), Role.MMA, stages)
         done = Cursor(plan.barrier(Purpose.MMA_DONE), Role.PRODUCER, 1)
         told = plan.barrier(Purpose.ACC_FULL) is not None
+        warps, readers = plan.role(Role.MMA).warps, plan.role(Role.EPILOGUE).warps
         first: list[Step] = []
         others: list[Step] = []
         for tile in range(self.tiles):
             full.next_tile()
             done.next_tile()
             first += self.one_warp(full, done, tile)
-            tail: list[Step] = [] if told else [Sync((self.rank,), "after the mainloop")]
-            tail += self.epilogue() if told else [Read(0, tile)]
-            if plan.persistent:
-                tail.append(Sync((self.rank,), "after the epilogue"))
-            first += tail
-            others += tail
-        warps = plan.role(Role.MMA).warps
-        rest = tuple(w for w in plan.role(Role.EPILOGUE).warps if w not in warps)
+            meet: list[Step] = [] if told else [Sync((self.rank,), "after the mainloop")]
+            read: list[Step] = [*self.epilogue()] if told else [Read(0, tile)]
+            end = [Sync((self.rank,), "after the epilogue")] if plan.persistent else []
+            first += [*meet, *(read if set(warps) & set(readers) else ()), *end]
+            others += [*meet, *read, *end]
+        rest = tuple(w for w in readers if w not in warps)
         return [("mainloop", warps, first), ("epilogue", rest, others)]
 
     def together(self) -> list[Body]:

@@ -106,7 +106,7 @@ def _condition(
         count = literal("CONSUMERS", len(warps))
     from_first = f"warp_idx >= {first.name}"
     if warps[-1] + 1 == total:
-        return from_first, (first, count)
+        return from_first, (first,) if role is Role.EPILOGUE else (first, count)
     return f"{from_first} and warp_idx < {first.name} + {count.name}", (first, count)
 
 

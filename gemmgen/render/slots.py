@@ -19,6 +19,7 @@ from gemmgen.terms import (
     KExtent,
     LoadKind,
     MainloopKind,
+    Role,
     SchedulerKind,
     Swizzle,
 )
@@ -62,6 +63,8 @@ class Facts:
         shares_tile: each consumer has some rows of the tile.
         deferred: a tile is stored under the next one.
         uneven: a tile does not fill each staged chunk of D equally often.
+        told: a barrier says that the accumulator of the one tile is complete.
+        apart: some of the warps that come to the epilogue of a tile have no part in it.
     """
 
     serial: bool
@@ -97,6 +100,8 @@ class Facts:
     shares_tile: bool
     deferred: bool
     uneven: bool
+    told: bool
+    apart: bool
 
     @classmethod
     def of(cls, plan: Plan) -> Facts:
@@ -140,6 +145,8 @@ class Facts:
             shares_tile=plan.geometry.acc_rows != plan.geometry.tile_m,
             deferred=bool(spec.epilogue.deferred),
             uneven=plan.output is not None and bool(spec.epilogue.chunks % plan.output.stages),
+            told=plan.barrier(Purpose.ACC_FULL) is not None and not plan.persistent,
+            apart=bool(plan.role(Role.EPILOGUE).code),
         )
 
 
@@ -218,12 +225,14 @@ SM100: tuple[Rule, ...] = (
     ("issue", "sm100/issue_one.j2", lambda f: not f.one_step),
     ("epilogue", "sm100/epilogue_walk.j2", lambda f: f.walks),
     ("epilogue", "sm100/epilogue_tile.j2", _always),
+    ("epilogue_warps", "sm100/epilogue_warps.wrap.j2", lambda f: f.apart and not f.walks),
+    ("wait_full", "sm100/wait_acc_full.j2", lambda f: f.told and f.apart),
+    ("wait_accumulator", "sm100/wait_acc_full.j2", lambda f: f.told and not f.apart),
     (
         "wait_accumulator",
-        "sm100/wait_acc_full.j2",
-        lambda f: f.one_step or (f.specialized and not f.walks),
+        "sm100/wait_mainloop.j2",
+        lambda f: not (f.told or f.cooperative or f.walks),
     ),
-    ("wait_accumulator", "sm100/wait_mainloop.j2", lambda f: not f.cooperative and not f.walks),
     ("own_d", "sm100/own_d.j2", lambda f: f.consumers and f.stores),
     ("tmem_load", "sm100/tmem_load_ring.j2", lambda f: f.ring),
     ("tmem_load", "sm100/tmem_load_single.j2", _always),

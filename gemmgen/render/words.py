@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gemmgen.plan import Plan
+from gemmgen.plan.roles import is_specialized
 from gemmgen.terms import LoadKind, Role, SchedulerKind, Swizzle
 
 
@@ -83,7 +84,7 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
         "d_row": "thread_idx",
         "lanes": "Warp w reads lanes 32 w to 32 w + 31, and a lane is a row of the tile:"
         " thread t has row t.",
-        "first_warp": f"warp_idx == {first}",
+        "first_warp": "warp_idx == EPILOGUE_WARP" if first else "warp_idx == 0",
         "release": "any store" if plan.epilogue.held else "the last store",
         "sync": "cute.arch.sync_threads()",
     }
@@ -96,7 +97,8 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
         )
         words |= {"thread": "thread_idx % WARPGROUP", "rows": "WARPGROUP"}
         words["d_row"] = words["thread"] if first else "thread_idx"
-        words["first_warp"] = "warp_idx % 4 == 0"
+        if plan.persistent and is_specialized(plan.spec):
+            words["first_warp"] = "warp_idx % 4 == 0"
         threads = "WARPGROUP"
     if named is not None:
         number = named.name + " + consumer" * (consumers > 1)

@@ -26,6 +26,7 @@ V8, DEPTH, DEEPEST = "v8_persistent", "pipeline.ab_stages", 7
 Shape = tuple[int, int, int]
 
 STORE = {"epilogue.kind": "tma_store"}
+LAST = {"roles.epilogue.warps": [4, 5, 6, 7]}
 SHARERS = {"barriers.ab_empty.arrive[0].to": "sharers"}
 ONE_CTA = {
     "cluster": None,
@@ -110,6 +111,19 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
                 "scheduler.group_n": 2}, (1024, 1536, 64)),
     ("a grid of Hopper clusters in groups, cut off", "hopper/h8_tma_store",
      {"scheduler.group_m": 2}, (1100, 520, 72)),
+    ("a writeback warpgroup of one tile a CTA", "v4_swizzle", LAST, (256, 512, 320)),
+    ("a writeback warpgroup of one tile with TMA stores", "v7_two_cta",
+     STORE | LAST | {"epilogue.d_stages": 2, "roles.producer.warps": [8]}, (512, 512, 448)),
+    ("a writeback warpgroup before the other warps", "v6_multicast",
+     {"roles.mma.warps": [4], "roles.producer.warps": [5]}, (512, 1024, 320)),
+    ("a writeback warpgroup beside one warp for one tile", "v2_pipeline",
+     STORE | {"epilogue.d_stages": 2, "roles.mma.warps": [4], "roles.producer.warps": [4]},
+     (256, 512, 112)),
+    ("a writeback warpgroup beside one warp that walks", "tirx/v6_persistent",
+     {"roles.mma.warps": [4], "roles.producer.warps": [4]}, (256, 768, 320)),
+    ("a writeback warpgroup of one K step", "v0_single_tile", LAST, (128, 256, 16)),
+    ("a writeback warpgroup among those that copy", "tirx/v3_tiled",
+     LAST | {"roles.producer.warps": list(range(8))}, (256, 512, 192)),
 ]  # fmt: skip
 QUICK = {
     "chunks of 32 columns, two register buffers",
@@ -119,6 +133,8 @@ QUICK = {
     "two consumers of single CTAs",
     "multicast of B in one column of CTAs",
     "two by two pairs",
+    "a grid of two by two pairs in groups",
+    "a writeback warpgroup of one tile with TMA stores",
 }
 
 
