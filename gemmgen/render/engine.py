@@ -14,20 +14,21 @@ from __future__ import annotations
 import functools
 import textwrap
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
 from gemmgen.files import cache_folder
 from gemmgen.plan import Plan
-from gemmgen.render.ablate import Ablation
 from gemmgen.render.context import build
 from gemmgen.render.formatter import format_source
 from gemmgen.render.slots import choose
 from gemmgen.spec import digest
 from gemmgen.terms import Finding, GemmgenError
+
+if TYPE_CHECKING:
+    from gemmgen.render.ablate import Ablation
 
 SKELETON = "kernel.py.j2"
 _EMPTY = "\0"
@@ -35,8 +36,9 @@ _EMPTY = "\0"
 
 def templates_folder() -> Path:
     """Folder of the partials: in a checkout ``templates/``, in a wheel ``gemmgen/_templates/``."""
-    packaged = Path(str(resources.files("gemmgen"))) / "_templates"
-    return packaged if packaged.is_dir() else Path(__file__).parents[2] / "templates"
+    package = Path(__file__).parents[1]
+    packaged = package / "_templates"
+    return packaged if packaged.is_dir() else package.parent / "templates"
 
 
 @functools.cache

@@ -8,7 +8,6 @@ from typing import Any
 
 from gemmgen.spec.read import parse_source, read_text
 from gemmgen.spec.source import Source
-from gemmgen.spec.walk import nearest
 from gemmgen.terms import Finding, GemmgenError
 
 FOLDER = "specs"
@@ -133,6 +132,8 @@ def _instead(name: str) -> str:
 
 
 def _suggest(wanted: str, known: dict[str, Path]) -> str:
+    from gemmgen.spec.walk import nearest
+
     versions = {re.sub(r"_[^/]*$", "", spec): spec for spec in known}
     if near := nearest(wanted, known) or versions.get(nearest(wanted, versions), ""):
         return f"did you mean `{near}`?"

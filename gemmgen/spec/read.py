@@ -7,7 +7,6 @@ import stat
 import tomllib
 from pathlib import Path
 
-from gemmgen.spec.scan import scan
 from gemmgen.spec.source import Source
 from gemmgen.terms import Finding, GemmgenError
 
@@ -87,6 +86,8 @@ def parse_source(text: str, file: str) -> Source:
     except ValueError as error:  # a date that does not exist, an integer of thousands of digits
         raise _fail(file, f"not valid TOML: {error}", "check numbers and dates") from None
     if _depth(data) > MAX_DEPTH:
+        from gemmgen.spec.scan import scan
+
         at = min(at for key, at in scan(text).lines.items() if len(key) >= MAX_DEPTH)
         raise _fail(file, "nested too deeply", _DEPTH_HELP, at, lines[at - 1].strip())
     return Source(file, text, data)

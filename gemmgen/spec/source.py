@@ -7,11 +7,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gemmgen.frozen import frozen
-from gemmgen.spec.scan import Key, Scan, scan
 from gemmgen.terms import Finding
+
+if TYPE_CHECKING:
+    from gemmgen.spec.scan import Key, Scan
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _PART = re.compile(r'"(?:[^"\\]|\\.)*"|\[\d+\]|[^.\[\]"]+')
@@ -58,6 +60,8 @@ class Source:
 
     @cached_property
     def scan(self) -> Scan:
+        from gemmgen.spec.scan import scan
+
         return scan(self.text)
 
     @cached_property

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 from enum import Enum
 from functools import cache
-from typing import Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from gemmgen.spec.fields import Table
 from gemmgen.spec.model import Spec
-from gemmgen.spec.scan import Key
+
+if TYPE_CHECKING:
+    from gemmgen.spec.scan import Key
 
 
 @cache
@@ -68,6 +69,8 @@ def choices(annotation: Any) -> list[str]:
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """The entry of `words` that `word` most likely meant; empty when none is near."""
+    import difflib
+
     near = difflib.get_close_matches(word.lower(), list(words), n=1, cutoff=0.6)
     return near[0] if near else ""
 
