@@ -35,7 +35,8 @@ class Subject:
 def read_subject(path: Path) -> Subject:
     """Read the header of `path` and load the spec that it names.
 
-    The spec is looked for from the file's own project, then from the current folder.
+    The spec is looked for from the file's own project, then from the current folder's, then beside
+    the file.
 
     Raises:
         GemmgenError: T402, no header; T403, the spec is not there; or what the spec is refused for.
@@ -52,9 +53,11 @@ def read_subject(path: Path) -> Subject:
                 )
             ]
         )
-    for root in (project_root(path.parent), project_root(Path.cwd())):
-        if root is not None and (root / fields["spec"]).is_file():
-            plan = make_plan(load_spec(root / fields["spec"]))
+    roots = (project_root(path.parent), project_root(Path.cwd()))
+    places = [root / fields["spec"] for root in roots if root is not None]
+    for spec in (*places, path.parent / Path(fields["spec"]).name):
+        if spec.is_file():
+            plan = make_plan(load_spec(spec))
             return Subject(path, fields["spec"], fields.get("digest", ""), plan)
     raise GemmgenError(
         [
