@@ -1,9 +1,9 @@
 """Ablations: a kernel with one thing removed or doubled, printed from the same templates.
 
-An ablation exchanges partials in slots that the plan fills, changes keys of the spec, or both. The
-barrier protocol stays whole: whoever waited still waits, and is still signalled. What is printed
-computes no GEMM any more, unless only keys of the spec change. `gemmgen.render.ablations` has
-them all.
+An ablation exchanges partials in slots that the plan fills, gives loads another tile or count of
+bytes, or changes keys of the spec. The barrier protocol stays whole: whoever waited still waits,
+and is still signalled. What is printed computes no GEMM any more, unless only keys of the spec
+change. `gemmgen.render.ablations` has them all.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 from gemmgen.frozen import frozen
 from gemmgen.plan import Plan
 from gemmgen.render.slots import Facts
+from gemmgen.render.words import load_words
 from gemmgen.spec import Spec
 from gemmgen.terms import Arch
 
@@ -37,6 +38,7 @@ class Ablation:
             ``{times}`` that is, and the ``{rate}`` of the loads.
         rules: slot, partial, what it requires of the plan. A rule applies to a slot that the full
             kernel fills; the first that holds wins, and `EMPTY` leaves the slot empty.
+        load: words of the loads (`gemmgen.render.words.load_words`) that it says otherwise.
         settings: keys of a spec to change, and their values.
         lacks: why it does not apply to a kernel, or an empty string.
     """
@@ -46,6 +48,7 @@ class Ablation:
     shows: str
     says: str
     rules: Mapping[Arch, tuple[Rule, ...]] = field(default_factory=dict)
+    load: Mapping[str, str] = field(default_factory=dict)
     settings: Callable[[Spec], dict[str, object]] = lambda _: {}
     lacks: Callable[[Facts, Spec], str] = lambda _, __: ""
 
@@ -87,6 +90,7 @@ class Ablation:
         what = f"{plan.spec.name} with one thing removed or doubled, and all of its barriers."
         return {
             "first_lap": f"{start}k_tile < AB_STAGES",
+            "load": load_words(plan) | dict(self.load),
             "ablation": [f"ablation: {self.name}"],
             "doc": {"head": f"{result}: {self.title}.", "what": what, "why": shows},
         }
@@ -101,6 +105,7 @@ def combine(first: Ablation, second: Ablation, shows: str, says: str) -> Ablatio
         shows=shows,
         says=says,
         rules={arch: (*first.rules.get(arch, ()), *second.rules.get(arch, ())) for arch in arches},
+        load={**second.load, **first.load},
         settings=lambda spec: first.settings(spec) | second.settings(spec),
         lacks=lambda facts, spec: first.lacks(facts, spec) or second.lacks(facts, spec),
     )

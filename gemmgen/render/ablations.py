@@ -53,6 +53,10 @@ def _needs_loop(facts: Facts, _: Spec) -> str:
     return "it has no loop over K" if facts.one_step else ""
 
 
+def _needs_mmas(facts: Facts, _: Spec) -> str:
+    return "it issues one MMA in all" if facts.one_step and not facts.blocks else ""
+
+
 def _needs_tiles(facts: Facts, _: Spec) -> str:
     if facts.cooperative:
         return "its loads are not TMA's"
@@ -132,17 +136,13 @@ NO_STORE = Ablation(
     },
     lacks=_needs_loop,
 )
-_FIRST_TILE: tuple[Rule, ...] = (
-    _NO_MAIN,
-    ("copy", "ablate/first_tile.j2", _always),
-    ("mainloop", "ablate/first_tile.j2", _always),
-)
 SAME_TILE = Ablation(
     name="same_tile",
     title="every CTA loads the same tile",
     shows="what misses of L2 cost: all loads but the first hit it",
     says="with loads that hit L2 it takes {share} of the time",
-    rules={Arch.SM90A: _FIRST_TILE, Arch.SM100A: _FIRST_TILE},
+    rules={Arch.SM90A: (_NO_MAIN,), Arch.SM100A: (_NO_MAIN,)},
+    load={"a": "0", "b": "0"},
     lacks=_needs_tiles,
 )
 _TWICE: tuple[Rule, ...] = (_NO_MAIN, ("issue", "ablate/issue_twice.j2", _always))
@@ -152,10 +152,10 @@ MMA_TWICE = Ablation(
     shows="whether the tensor core is what the kernel waits for: then it takes twice as long",
     says="twice the MMAs take {times} the time",
     rules={Arch.SM90A: _TWICE, Arch.SM100A: _TWICE},
+    lacks=_needs_mmas,
 )
 _LOAD_TWICE: tuple[Rule, ...] = (
     _NO_MAIN,
-    ("arm", "ablate/arm_twice.j2", _always),
     ("copy", "ablate/copy_twice.j2", _always),
 )
 LOADS_TWICE = Ablation(
@@ -164,6 +164,7 @@ LOADS_TWICE = Ablation(
     shows="whether the loads are what the kernel waits for: then it takes twice as long",
     says="twice the loads take {times} the time",
     rules={Arch.SM90A: _LOAD_TWICE, Arch.SM100A: _LOAD_TWICE},
+    load={"bytes": "2 * AB_BYTES"},
     lacks=_needs_producer,
 )
 NO_SWIZZLE = Ablation(

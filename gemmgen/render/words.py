@@ -154,6 +154,13 @@ def tile_words(plan: Plan) -> dict[str, str]:
     return {"m": "0", "n": "0"} if single else {"m": "m_tile", "n": "n_tile", "b": b_tile}
 
 
+def load_words(plan: Plan) -> dict[str, str]:
+    """Which tiles of A and B the bulk loads bring, in units of theirs, and how many bytes."""
+    tile = tile_words(plan)
+    b = "b_tile" if plan.geometry.is_pair else tile["n"]
+    return {"a": tile["m"], "b": b, "bytes": "AB_BYTES"}
+
+
 def _tiles(extent: str, tile: str, cluster: str, ragged: bool) -> str:
     """How many cluster tiles cover `extent`."""
     step = f"{tile} * {cluster}" if cluster else tile

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gemmgen.plan import Copy, Plan
-from gemmgen.terms import MainloopKind, Operand
+from gemmgen.terms import MainloopKind
 
 
 def wgmma_words(plan: Plan, words: dict[str, Any], slots: Mapping[str, str]) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _route(plan: Plan) -> str:
 
 
 def _load(copy: Copy) -> dict[str, str]:
-    shared, tile = copy.slices > 1, "m_tile" if copy.operand is Operand.A else "n_tile"
+    shared = copy.slices > 1
     return {
         "name": copy.operand.value,
         "tensor": copy.name,
@@ -99,7 +99,6 @@ def _load(copy: Copy) -> dict[str, str]:
         "operation": "share_op" if shared else "load_op",
         "share": f", {copy.slices_code}" if shared else "",
         "part": f"{copy.slice_index}, shared" if shared else "0, alone",
-        "source": f"t{copy.name}g{copy.name}[None, {tile}, k_tile]",
         "mask": copy.mask.name if copy.mask else "",
     }
 
