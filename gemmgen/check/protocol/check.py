@@ -63,9 +63,10 @@ def check_protocol(plan: Plan) -> Iterator[Finding]:
 
 def _declared(plan: Plan) -> Iterator[Finding]:
     """Counts and bytes of each barrier against the arrivals and copies that are planned."""
+    once = make_program(plan, 1, _turns(plan))
     for index, barrier in enumerate(plan.barriers):
         yield from _bytes(plan, index, barrier)
-        yield from _arrivals(plan, index, barrier)
+        yield from _arrivals(once, index, barrier)
 
 
 def _bytes(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
@@ -87,9 +88,8 @@ def _bytes(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
     )
 
 
-def _arrivals(plan: Plan, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
-    """Arrivals of one use of each slot, counted in the program of one k_tile and one tile each."""
-    program = make_program(plan, 1, _turns(plan))
+def _arrivals(program: Program, index: int, barrier: BarrierPlan) -> Iterator[Finding]:
+    """Arrivals of one use of each slot, counted in a program of one k_tile and one tile each."""
     waiting: set[tuple[int, int]] = set()
     arriving: dict[tuple[int, int], list[str]] = defaultdict(list)
     for thread in program.threads:

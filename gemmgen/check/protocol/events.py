@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeAlias
-
-from gemmgen.frozen import frozen
 
 Tag: TypeAlias = tuple[str, int, int]
 """A resource: its kind or barrier name, the CTA's rank, the stage or slot."""
 
+Text: TypeAlias = str | Callable[[], str]
+"""Words, or what makes them: few events are ever shown."""
 
-@frozen
+
 class Event:
     """Something that happened.
 
@@ -20,18 +21,24 @@ class Event:
         what: in words.
         tags: resources that it touches.
         before: bit set of the events that happen before it in every interleaving.
+        past: bit set of the event and all before it.
     """
 
-    number: int
-    who: str
-    what: str
-    tags: tuple[Tag, ...]
-    before: int
+    __slots__ = ("_what", "before", "number", "past", "tags", "who")
+
+    def __init__(
+        self, number: int, who: str, what: Text, tags: tuple[Tag, ...], before: int
+    ) -> None:
+        self.number = number
+        self.who = who
+        self._what = what
+        self.tags = tags
+        self.before = before
+        self.past = before | 1 << number
 
     @property
-    def past(self) -> int:
-        """Bit set of the event and all before it."""
-        return self.before | 1 << self.number
+    def what(self) -> str:
+        return self._what if isinstance(self._what, str) else self._what()
 
     def after(self, number: int) -> bool:
         """Whether event `number` happens before this one in every interleaving."""
@@ -44,13 +51,11 @@ class History:
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def add(self, who: str, what: str, tags: tuple[Tag, ...], *causes: int) -> int:
-        """Record an event that `causes` (bit sets of events) happen before; returns its number."""
-        before = 0
-        for cause in causes:
-            before |= cause
-        self.events.append(Event(len(self.events), who, what, tags, before))
-        return len(self.events) - 1
+    def add(self, who: str, what: Text, tags: tuple[Tag, ...], before: int) -> Event:
+        """Record an event that those of the bit set `before` happen before."""
+        event = Event(len(self.events), who, what, tags, before)
+        self.events.append(event)
+        return event
 
     def past(self, number: int) -> int:
         """Bit set of event `number` and all before it."""

@@ -34,7 +34,15 @@ def prove(run: Run) -> Iterator[Fault]:
 
 
 def _after(run: Run, event: int, cause: int) -> bool:
-    return run.history.events[event].after(cause)
+    return bool(run.history.events[event].before >> cause & 1)
+
+
+def _after_all(run: Run, event: int, causes: list[int]) -> bool:
+    """`_after` of every cause; any event is after none at all."""
+    wanted = 0
+    for cause in causes:
+        wanted |= 1 << cause
+    return not wanted & ~run.history.events[event].before
 
 
 def _name(key: Key) -> str:
@@ -102,21 +110,23 @@ def _buffer(
 ) -> Iterator[Fault]:
     """One part of one stage in one CTA: its loads and the MMAs that read it."""
     tag = (operand.value, rank, stage)
+    loads = {write.item: write for write in writes}
     for read in reads:
-        wanted = [write for write in writes if write.item == read.step.item]
-        if not wanted:
+        write = loads.get(read.step.item)
+        if write is None:
             title = f"an MMA reads a stage of {operand.upper()} that nobody loads"
             yield Fault("P275", title, read.issued, None, tag, "ab_full", "no load brings it")
             continue
-        write = wanted[-1]
         if not _after(run, read.issued, write.landed):
             title = f"an MMA may read a stage of {operand.upper()} before its load has landed"
             why = "nothing makes the MMA wait for these bytes"
             yield Fault("P275", title, read.issued, write.landed, tag, "ab_full", why)
     for write in writes:
-        for read in reads:
-            later = write.item > read.step.item
-            if later and not _after(run, write.issued, read.completed):
+        earlier = [read for read in reads if read.step.item < write.item]
+        if _after_all(run, write.issued, [read.completed for read in earlier]):
+            continue
+        for read in earlier:
+            if not _after(run, write.issued, read.completed):
                 title = f"a load may overwrite a stage of {operand.upper()} that an MMA still reads"
                 why = "nothing makes the load wait for this MMA"
                 yield Fault("P276", title, write.issued, read.completed, tag, "ab_empty", why)

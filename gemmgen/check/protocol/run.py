@@ -12,7 +12,11 @@ cp.async.bulk.tensor, tcgen05.commit, memory consistency of async operations).
 
 from __future__ import annotations
 
-from gemmgen.check.protocol.events import Tag
+import operator
+from functools import partial, reduce
+
+from gemmgen.check.protocol import words
+from gemmgen.check.protocol.events import Tag, Text
 from gemmgen.check.protocol.record import Drain, Key, Multiply, Run, Slot, Waited, Write
 from gemmgen.plan.steps import (
     Alloc,
@@ -22,7 +26,6 @@ from gemmgen.plan.steps import (
     Dealloc,
     Fill,
     Init,
-    Item,
     Load,
     Mma,
     Part,
@@ -36,6 +39,8 @@ from gemmgen.plan.steps import (
     Wait,
 )
 
+JOINT = (Sync, Alloc)
+
 
 class Runner:
     """Runs the threads of a program round and round until none can go on."""
@@ -43,6 +48,7 @@ class Runner:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.run = Run(program)
+        self.who = [thread.who for thread in program.threads]
         self.past = [0] * len(program.threads)
         self.at = [0] * len(program.threads)
         self.multiplied = [0] * len(program.threads)
@@ -58,9 +64,9 @@ class Runner:
         moved = True
         while moved:
             moved = False
-            for index in range(len(self.program.threads)):
-                while self.can_go(index):
-                    self.step(index)
+            for index, thread in enumerate(self.program.threads):
+                steps, last = thread.steps, len(thread.steps)
+                while self.at[index] < last and self.step(index, thread, steps[self.at[index]]):
                     moved = True
         for index, thread in enumerate(self.program.threads):
             if self.at[index] < len(thread.steps):
@@ -68,40 +74,16 @@ class Runner:
             self.run.exits[thread.rank] = self.run.exits.get(thread.rank, 0) | self.past[index]
         return self.run
 
-    def current(self, index: int) -> Step | None:
-        steps = self.program.threads[index].steps
-        return steps[self.at[index]] if self.at[index] < len(steps) else None
-
-    def can_go(self, index: int) -> bool:
-        step = self.current(index)
+    def step(self, index: int, thread: Thread, step: Step) -> bool:
+        """Take `step`, the current one of thread `index`; False where it cannot go on yet."""
+        if isinstance(step, JOINT):
+            here = self.meeting(step)
+            if here is not None:
+                self.meet(here, step)
+            return here is not None
         if isinstance(step, Wait):
-            slot = self.run.slots[step.barrier, self.program.threads[index].rank, step.slot]
-            return len(slot.completions) % 2 != step.phase
-        if isinstance(step, Sync | Alloc):
-            return self.meeting(step) is not None
-        return step is not None
-
-    def meeting(self, step: Sync | Alloc) -> list[int] | None:
-        """Threads that stand at `step`, once all that it joins do."""
-        here = []
-        for index, thread in enumerate(self.program.threads):
-            if thread.rank not in step.ranks:
-                continue
-            if self.current(index) == step:
-                here.append(index)
-            elif isinstance(step, Sync):
-                return None
-        ranks = {self.program.threads[index].rank for index in here}
-        return here if ranks == set(step.ranks) else None
-
-    def step(self, index: int) -> None:
-        """Take the current step of thread `index`, which can go."""
-        step, thread = self.current(index), self.program.threads[index]
-        if isinstance(step, Sync | Alloc):
-            self.meet(step)
-            return
-        if isinstance(step, Wait):
-            self.wait(index, thread, step)
+            if not self.wait(index, thread, step):
+                return False
         elif isinstance(step, Load):
             self.load(index, thread, step)
         elif isinstance(step, Mma):
@@ -110,36 +92,50 @@ class Runner:
             self.commit(index, thread, step)
         elif isinstance(step, Retire):
             self.retire(index, step)
-        elif step is not None:
+        else:
             self.plain(index, thread, step)
         self.at[index] += 1
+        return True
 
-    def event(self, index: int, what: str, *tags: Tag, cause: int = 0) -> int:
+    def meeting(self, step: Sync | Alloc) -> list[int] | None:
+        """Threads that stand at `step`, once all that it joins do."""
+        here = []
+        for index, thread in enumerate(self.program.threads):
+            if thread.rank not in step.ranks:
+                continue
+            if self.at[index] < len(thread.steps) and thread.steps[self.at[index]] == step:
+                here.append(index)
+            elif isinstance(step, Sync):
+                return None
+        ranks = {self.program.threads[index].rank for index in here}
+        return here if ranks == set(step.ranks) else None
+
+    def event(self, index: int, what: Text, *tags: Tag, cause: int = 0) -> int:
         """An event of thread `index`, after all that the thread did before."""
-        who = self.program.threads[index].who
-        number = self.run.history.add(who, what, tags, self.past[index], cause)
-        self.past[index] = self.run.history.past(number)
-        return number
+        event = self.run.history.add(self.who[index], what, tags, self.past[index] | cause)
+        self.past[index] = event.past
+        return event.number
 
-    def meet(self, step: Sync | Alloc) -> None:
-        here = self.meeting(step) or []
-        causes = [self.past[index] for index in here]
+    def meet(self, here: list[int], step: Sync | Alloc) -> None:
+        """The threads `here` pass `step` together."""
         if isinstance(step, Alloc):
             self.allocate(here, step)
             return
-        what = f"barrier of all threads, {step.where}"
         ranks = ", ".join(str(rank) for rank in step.ranks)
         who = f"CTA {ranks}" if len(step.ranks) == 1 else f"CTAs {ranks}"
-        number = self.run.history.add(who, what, (), *causes)
+        event = self.run.history.add(who, partial(words.meets, step), (), self.pasts(here))
         for index in here:
-            self.past[index] = self.run.history.past(number)
+            self.past[index] = event.past
             self.at[index] += 1
+
+    def pasts(self, here: list[int]) -> int:
+        """All that happened before in any of the threads `here`."""
+        return reduce(operator.or_, (self.past[index] for index in here))
 
     def allocate(self, here: list[int], step: Alloc) -> None:
         """Allocations of a pair return together, but order nothing else between its CTAs."""
-        starts = [self.past[index] for index in here]
-        who = " and ".join(self.program.threads[index].who for index in here)
-        number = self.run.history.add(who, "tcgen05.alloc", (), *starts)
+        who = " and ".join(self.who[index] for index in here)
+        number = self.run.history.add(who, "tcgen05.alloc", (), self.pasts(here)).number
         for index in here:
             self.run.alloc_starts.append((number, self.past[index], step.ranks))
             self.past[index] |= 1 << number
@@ -155,54 +151,51 @@ class Runner:
         elif isinstance(step, Dealloc):
             self.run.deallocs[rank] = self.event(index, "tcgen05.dealloc")
         elif isinstance(step, Retrieve):
-            what = "reads the address of tensor memory"
-            self.run.retrieves.append((rank, self.event(index, what)))
+            event = self.event(index, "reads the address of tensor memory")
+            self.run.retrieves.append((rank, event))
         elif isinstance(step, Arm):
             key = (step.barrier, step.rank, step.slot)
-            what = f"arms {_name(key)} with {step.tx_bytes:_} bytes"
-            self.signal(key, self.event(index, what, key), 1, step.tx_bytes)
+            event = self.event(index, partial(words.arms, step, key), key)
+            self.signal(key, event, 1, step.tx_bytes)
         elif isinstance(step, Arrive):
             key = (step.barrier, step.rank, step.slot)
-            each = f"{step.count} threads arrive" if step.count > 1 else "arrives"
-            self.signal(key, self.event(index, f"{each} on {_name(key)}", key), step.count, 0)
+            event = self.event(index, partial(words.arrives, step, key), key)
+            self.signal(key, event, step.count, 0)
         elif isinstance(step, Fill):
-            what = f"copies {step.operand.upper()} {_item(step.item)} into stage {step.stage}"
-            event = self.event(index, what, (step.operand.value, rank, step.stage))
-            name, part = step.operand.value, step.slice
-            write = Write(rank, name, step.stage, part, step.item, event, event)
+            name, stage = step.operand.value, step.stage
+            event = self.event(index, partial(words.copies, step), (name, rank, stage))
+            write = Write(rank, name, stage, step.slice, step.item, event, event)
             self.run.writes.append(write)
         elif isinstance(step, Read):
-            what = f"reads accumulator slot {step.acc_slot} (tile {step.tile})"
-            event = self.event(index, what, ("acc", rank, step.acc_slot))
+            event = self.event(index, partial(words.reads, step), ("acc", rank, step.acc_slot))
             self.run.drains.append(Drain(rank, index, step, event))
 
-    def wait(self, index: int, thread: Thread, step: Wait) -> None:
+    def wait(self, index: int, thread: Thread, step: Wait) -> bool:
+        """Pass a wait whose phase has completed; False where it has not."""
         key = (step.barrier, thread.rank, step.slot)
         done = self.run.slots[key].completions
+        if len(done) % 2 == step.phase:
+            return False
         start = self.past[index]
         cause = self.run.history.past(done[-1]) if done else 0
-        what = f"passes its wait for {_name(key)}, phase {step.phase}"
-        event = self.event(index, what, key, cause=cause)
+        event = self.event(index, partial(words.passes, step, key), key, cause=cause)
         self.run.waited.append(Waited(key, event, start, len(done)))
+        return True
 
     def load(self, index: int, thread: Thread, step: Load) -> None:
-        tags = tuple((step.operand.value, part.rank, step.stage) for part in step.parts)
-        what = f"loads {step.operand.upper()} {_item(step.item)} into stage {step.stage}"
-        issued = self.event(index, what, *tags)
-        for part in step.parts:
-            self.land(thread, step, part, issued)
+        name, stage = step.operand.value, step.stage
+        tags = [(name, part.rank, stage) for part in step.parts]
+        issued = self.event(index, partial(words.loads, step), *tags)
+        for part, tag in zip(step.parts, tags, strict=True):
+            self.land(thread.rank, step, part, issued, tag)
 
-    def land(self, thread: Thread, step: Load, part: Part, issued: int) -> None:
+    def land(self, issuer: int, step: Load, part: Part, issued: int, tag: Tag) -> None:
         key = (step.barrier, part.signal, step.slot)
-        tags: tuple[Tag, ...] = ((step.operand.value, part.rank, step.stage), key)
-        where = "" if part.rank == thread.rank else f" in CTA {part.rank}"
-        name = f"{step.operand.upper()} {_item(step.item)}"
-        what = f"{name} lands{where}: {part.bytes:_} bytes on {_name(key)}"
+        what = partial(words.lands, step, part, issuer, key)
         past = self.run.history.past(issued)
-        landed = self.run.history.add(f"CTA {thread.rank} TMA", what, tags, past)
-        self.run.writes.append(
-            Write(part.rank, step.operand.value, step.stage, part.slice, step.item, issued, landed)
-        )
+        landed = self.run.history.add(f"CTA {issuer} TMA", what, (tag, key), past).number
+        write = Write(part.rank, tag[0], step.stage, part.slice, step.item, issued, landed)
+        self.run.writes.append(write)
         self.run.touched.append((part.rank, landed))
         self.signal(key, landed, 0, -part.bytes)
 
@@ -210,34 +203,31 @@ class Runner:
         tags: list[Tag] = []
         for rank in step.ranks:
             tags += [("a", rank, step.stage), ("b", rank, step.stage), ("acc", rank, step.acc_slot)]
-        adds = "overwrites" if step.first else "adds to"
-        what = f"multiplies stage {step.stage} {_item(step.item)}, {adds} slot {step.acc_slot}"
-        issued = self.event(index, what, *tags)
-        done = self.multiplied[index]
-        name = f"CTA {thread.rank} tensor core"
-        finished = f"has multiplied stage {step.stage} {_item(step.item)}"
-        past = self.run.history.past(issued)
-        completed = self.run.history.add(name, finished, tuple(tags), past, done)
-        self.multiplied[index] = self.run.history.past(completed)
-        self.completed[index].append(completed)
-        self.run.multiplies.append(Multiply(step, issued, completed))
-        self.run.touched += [(rank, completed) for rank in step.ranks]
+        issued = self.event(index, partial(words.multiplies, step), *tags)
+        what, before = (
+            partial(words.has_multiplied, step),
+            self.past[index] | self.multiplied[index],
+        )
+        who = f"CTA {thread.rank} tensor core"
+        finished = self.run.history.add(who, what, tuple(tags), before)
+        self.multiplied[index] = finished.past
+        self.completed[index].append(finished.number)
+        self.run.multiplies.append(Multiply(step, issued, finished.number))
+        self.run.touched += [(rank, finished.number) for rank in step.ranks]
 
     def retire(self, index: int, step: Retire) -> None:
         done = self.completed[index][: len(self.completed[index]) - step.pending]
         if done:
-            left = f" but the last {step.pending}" * (step.pending > 0)
-            self.event(index, f"waits for its MMAs{left}", cause=self.run.history.past(done[-1]))
+            cause = self.run.history.past(done[-1])
+            self.event(index, partial(words.retires, step.pending), cause=cause)
 
     def commit(self, index: int, thread: Thread, step: Commit) -> None:
-        where = f"{step.barrier}[{step.slot}] in CTA {_ranks(step.ranks)}"
-        issued = self.event(index, f"commits to {where}")
-        past, done = self.run.history.past(issued), self.multiplied[index]
+        self.event(index, partial(words.commits, step))
+        before = self.past[index] | self.multiplied[index]
         for rank in step.ranks:
             key = (step.barrier, rank, step.slot)
-            what = f"arrives on {_name(key)}"
-            event = self.run.history.add(f"CTA {thread.rank} tensor core", what, (key,), past, done)
-            self.signal(key, event, 1, 0)
+            who, what = f"CTA {thread.rank} tensor core", partial(words.committed, key)
+            self.signal(key, self.run.history.add(who, what, (key,), before).number, 1, 0)
 
     def signal(self, key: Key, event: int, arrivals: int, tx_bytes: int) -> None:
         """Count an arrival or bytes on a slot, and complete its phase when all are there."""
@@ -250,20 +240,14 @@ class Runner:
         slot.phases.append((event, len(slot.completions) + 1))
         self.run.touched.append((key[1], event))
         if slot.pending == 0 and slot.tx_bytes == 0:
-            causes = [self.run.history.past(signal) for signal in slot.signals]
-            what = f"{_name(key)} completes phase {len(slot.completions) % 2}"
-            who = f"CTA {key[1]} barrier"
-            slot.completions.append(self.run.history.add(who, what, (key,), *causes))
-            slot.pending, slot.signals = slot.count, []
+            self.complete(key, slot)
 
-
-def _name(key: Key) -> str:
-    return f"{key[0]}[{key[2]}] of CTA {key[1]}"
-
-
-def _ranks(ranks: tuple[int, ...]) -> str:
-    return " and ".join(str(rank) for rank in ranks)
-
-
-def _item(item: Item) -> str:
-    return f"(tile {item[0]}, k_tile {item[1]})"
+    def complete(self, key: Key, slot: Slot) -> None:
+        """The phase of `slot` ends, after all that signalled it."""
+        phase, before = len(slot.completions) % 2, 0
+        for signal in slot.signals:
+            before |= self.run.history.past(signal)
+        what = partial(words.completes, key, phase)
+        event = self.run.history.add(f"CTA {key[1]} barrier", what, (key,), before)
+        slot.completions.append(event.number)
+        slot.pending, slot.signals = slot.count, []
