@@ -60,6 +60,7 @@ assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 #   acc_full[2]   mma: tcgen05.commit to both CTAs (1)              -> epilogue, 0
 #   acc_empty[2]  epilogue: one thread, on the leader (2)           -> mma, 1: pre-armed
 # EPILOGUE_BARRIER gathers the epilogue warps of a CTA before its one arrive on acc_empty.
+# Each consumer has its own: EPILOGUE_BARRIER + consumer.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 
@@ -127,10 +128,8 @@ def gemm_kernel(
         cute.arch.relinquish_tmem_alloc_permit(is_two_cta=True)
     cute.arch.sync_threads()
     tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
-    # From here on a warp sees its consumer's accumulator and barriers; warp 0 has the first.
-    consumer = warp_idx // 4 if warp_idx < MMA_WARP else warp_idx - MMA_WARP
-    acc_full, acc_empty = acc_full + consumer, acc_empty + consumer
-    tmem = tmem + consumer * TILE_N
+    consumer = warp_idx // 4 if warp_idx < MMA_WARP else warp_idx - MMA_WARP  # >= CONSUMERS: unused
+    acc_full, acc_empty, tmem = acc_full + consumer, acc_empty + consumer, tmem + consumer * TILE_N
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:

@@ -1,5 +1,5 @@
 # spec: specs/tirx/v8_two_cta.toml
-# digest: sha256:fc9d9bb02175231762a0001b58e9f5908a7213457cd51c7529851ae556b6d280
+# digest: sha256:676ba995594bc4d07adc50d55cef3f8f24ece43dfb788f5b070275d2310d5429
 # partials:
 #   imports storage tile_order signature setup work=work_grouped ranks=ranks_pair k_tiles
 #   operand_buffers=buffers_swizzled output_buffers allocate=allocate_pair init producer
@@ -15,7 +15,8 @@
 
 Against v7_warp_specialized: one MMA of 256 x 256 over a CTA pair; each stages half of A and B.
 
-A staged byte is multiplied twice as often, and four stages keep the loads ahead of the MMAs.
+A staged byte is multiplied twice as often, and four stages keep the loads ahead of the MMAs. D
+leaves in chunks of 128 columns, one at a time in the 32 KiB that held two of 64.
 """
 
 import sys

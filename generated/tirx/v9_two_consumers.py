@@ -64,6 +64,7 @@ assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 #   mma2ld[2]     mma: tcgen05.commit to both CTAs (1)              -> epilogue, 0
 #   ld2mma[2]     epilogue: every thread, on the leader (256)       -> mma, 1: pre-armed
 # D_BARRIER: the warps of an accumulator meet before and after they fill D.
+# Each consumer has its own: D_BARRIER + consumer.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 
@@ -143,10 +144,8 @@ def gemm_kernel(
         cute.arch.relinquish_tmem_alloc_permit(is_two_cta=True)
     cute.arch.sync_threads()
     tmem = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, smem.tmem_slot)
-    # From here on a warp sees its consumer's accumulator and barriers; warp 0 has the first.
-    consumer = warp_idx // 4 if warp_idx < MMA_WARP else warp_idx - MMA_WARP
-    mma2ld, ld2mma = mma2ld + consumer, ld2mma + consumer
-    tmem = tmem + consumer * TILE_N
+    consumer = warp_idx // 4 if warp_idx < MMA_WARP else warp_idx - MMA_WARP  # >= CONSUMERS: unused
+    mma2ld, ld2mma, tmem = mma2ld + consumer, ld2mma + consumer, tmem + consumer * TILE_N
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx == PRODUCER_WARP:
