@@ -167,10 +167,12 @@ def _launch(plan: Plan) -> Section:
     mn = f"M a multiple of {rules.m_multiple}, N of {rules.n_multiple}"
     if rules.m_exact:
         mn = f"M = {rules.m_exact}, N = {rules.n_exact}"
+    dependent = "dependent: waits for the grid before it after its setup"
     rows = (
         ("grid", f"{launch.grid}: ({', '.join(launch.grid_code)})"),
         ("CTA", f"{launch.threads} threads, {grouped(launch.smem_bytes)} bytes of shared memory"),
         ("cluster", " x ".join(str(extent) for extent in launch.cluster)),
+        *([("order", dependent)] if launch.dependent else []),
         ("problem", f"{mn}, {k}"),
         ("row strides", f"multiples of {rules.stride_multiple} elements"),
     )

@@ -34,6 +34,7 @@ class LaunchPlan:
         smem_bytes: dynamic shared memory.
         min_blocks: CTAs an SM that the kernel promises to ptxas, which ignores setmaxnreg without;
             None where registers stay.
+        dependent: CTAs may start before the grid ahead of them in the stream has ended, and wait.
         parameters: of the host function, after ``a, b, d``.
     """
 
@@ -43,6 +44,7 @@ class LaunchPlan:
     cluster: tuple[int, int, int]
     smem_bytes: int
     min_blocks: int | None
+    dependent: bool
     parameters: tuple[str, ...]
 
 
@@ -114,6 +116,7 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
         cluster=(g.cluster_m, g.cluster_n, 1),
         smem_bytes=smem_bytes,
         min_blocks=1 if any(role.registers for _, role in declared(spec)) else None,
+        dependent=spec.launch is not None,
         parameters=("max_active_clusters", "stream") if persistent else ("stream",),
     )
 

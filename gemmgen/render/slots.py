@@ -65,6 +65,7 @@ class Facts:
         uneven: a tile does not fill each staged chunk of D equally often.
         told: a barrier says that the accumulator of the one tile is complete.
         apart: some of the warps that come to the epilogue of a tile have no part in it.
+        dependent: the kernel may start before the grid ahead of it has ended.
     """
 
     serial: bool
@@ -102,6 +103,7 @@ class Facts:
     uneven: bool
     told: bool
     apart: bool
+    dependent: bool
 
     @classmethod
     def of(cls, plan: Plan) -> Facts:
@@ -147,6 +149,7 @@ class Facts:
             uneven=plan.output is not None and bool(spec.epilogue.chunks % plan.output.stages),
             told=plan.barrier(Purpose.ACC_FULL) is not None and not plan.persistent,
             apart=bool(plan.role(Role.EPILOGUE).code),
+            dependent=plan.launch.dependent,
         )
 
 
@@ -182,7 +185,9 @@ SM100: tuple[Rule, ...] = (
     ("allocate", "sm100/allocate_cluster.j2", lambda f: f.cluster),
     ("allocate", "sm100/allocate_cta.j2", _always),
     ("init", "common/init.j2", _always),
+    ("before_allocation", "sm100/before_allocation.j2", lambda f: f.dependent),
     ("own_slot", "sm100/own_slot.j2", lambda f: f.consumers),
+    ("pdl", "common/pdl.j2", lambda f: f.dependent),
     ("tile_walk", "sm100/tile_walk.wrap.j2", lambda f: f.persistent and not f.specialized),
     ("mainloop", "sm100/mainloop_cooperative.j2", lambda f: f.cooperative),
     ("mainloop", "sm100/mainloop_one_step.j2", lambda f: f.serial and f.one_step),

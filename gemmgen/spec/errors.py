@@ -76,7 +76,12 @@ def _wrong_type(kind: str, value: object, key: Key) -> tuple[str, str, str]:
 
 
 def _one_of(kind: str, value: object, key: Key, allowed: str) -> tuple[str, str, str]:
-    """An enum or a literal; `allowed` is pydantic's list: ``'a' or 'b'``, ``1 or 2``."""
+    """An enum or a literal; `allowed` is pydantic's list: ``'a' or 'b'``, ``1 or 2``, ``True``."""
+    if allowed == "True":
+        code, title = "S104", "not one of the allowed values"
+        if type(value) is not bool:
+            code, title, _ = _wrong_type("bool_type", value, key)
+        return code, title, "`true`; leave it out for false"
     if type(value) is not (str if kind == "enum" else int):
         return _wrong_type(kind, value, key)
     words = [quoted or bare for quoted, bare in re.findall(r"'([^']*)'|(\d+)", allowed)]

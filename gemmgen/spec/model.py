@@ -264,6 +264,17 @@ class Epilogue(Table):
     )
 
 
+class Launch(Table):
+    """How the host launches the kernel. An absent table is a launch after the end of what is
+    before it in the stream.
+    """
+
+    dependent: Literal[True] = Field(
+        description="programmatic dependent launch: CTAs start while the grid before still runs,"
+        " and wait for its end before they touch global memory"
+    )
+
+
 def namesake(name: str, first: int, second: int) -> tuple[str, str]:
     """Title and help for two barriers, by index, with one name."""
     title = f"two barriers are named `{name}`: barriers {first + 1} and {second + 1}"
@@ -308,3 +319,6 @@ class Spec(Table):
     )
     scheduler: Scheduler = Field(description="how output tiles are given to CTAs")
     epilogue: Epilogue = Field(description="how the accumulator reaches global memory")
+    launch: Launch | None = Field(
+        default=None, description="how the host launches the kernel; absent: in order"
+    )

@@ -1,9 +1,9 @@
 # spec: specs/tuned/h200_256x28672x8192.toml
-# digest: sha256:7902765d21e96d5e0f49a96d91621bc737dae385b67ed11578bafcc4d4e9a0f6
+# digest: sha256:cf7aea47e1147fced700bf19ce6b5ec275feb453c5e61833ac426c87805d9411
 # partials:
 #   imports import_nvvm storage tile_order=tile_order_columns signature setup warp
 #   work=work_persistent ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers
-#   start=start_cluster init ring_start producer give_registers producer_walk last_lap
+#   start=start_cluster init pdl ring_start producer give_registers producer_walk last_lap
 #   partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma take_registers
 #   consumer lane own_a tiled_mma issue mma_walk=walk release=release_cluster output
 #   output_registers=output_chunk tile_epilogue=epilogue_tma reuse_chunk=reuse_uneven store_chunk
@@ -12,7 +12,8 @@
 """D = A @ B.T: Tuned on H200 for 256 x 28672 x 8192 (decode, MLP up).
 
 Two consumers share a 128x224 tile, and a (2, 1) cluster shares B. D leaves in chunks of 32
-columns, four of them staged.
+columns, four of them staged. The launch is dependent: the setup runs under the end of the grid
+before.
 
 28672 = 128 x 224, so there are 256 tiles, 1.94 waves of 132 SMs: the last wave is nearly full.
 With 128x256 tiles there are 224, and a third of the second wave is idle.
@@ -129,6 +130,8 @@ def gemm_kernel(
     # No CTA signals a barrier of another before that CTA has initialised it.
     cute.arch.cluster_arrive_relaxed()
     cute.arch.cluster_wait()
+    cute.arch.griddepcontrol_wait()  # earlier grids have ended, and their writes are visible
+    cute.arch.griddepcontrol_launch_dependents()  # CTAs of the next grid may take free room
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx < MMA_WARP:
@@ -305,6 +308,7 @@ def gemm(
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
         min_blocks_per_mp=1,  # without it ptxas ignores setmaxnreg
+        use_pdl=True,  # the grid before may still run: the kernel waits for it
         stream=stream,
     )
 

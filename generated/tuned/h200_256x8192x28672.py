@@ -1,9 +1,9 @@
 # spec: specs/tuned/h200_256x8192x28672.toml
-# digest: sha256:e37b3985f842c108f8ff111b52d316bedda37cd8e6e8acce320052ef5a408fd7
+# digest: sha256:8d63e6cf6af4204814317dc26362dd3b62adeaaf501411be77e10045a1d3e0f4
 # partials:
 #   imports import_nvvm storage tile_order=tile_order_columns signature setup warp
 #   work=work_persistent ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers
-#   start=start_cluster init ring_start producer give_registers producer_walk last_lap
+#   start=start_cluster init pdl ring_start producer give_registers producer_walk last_lap
 #   partition=partition_multicast arm=arm_cta copy=copy_multicast next_stage mma take_registers
 #   consumer lane own_a tiled_mma issue mma_walk=walk release=release_cluster output
 #   output_registers=output_chunk tile_epilogue=epilogue_tma reuse_chunk store_chunk drain_stores
@@ -12,6 +12,7 @@
 """D = A @ B.T: Tuned on H200 for 256 x 8192 x 28672 (decode, MLP down).
 
 Two consumers share a 128x128 tile, and a (1, 2) cluster shares A. Six stages are loaded ahead.
+The launch is dependent: the setup runs under the end of the grid before.
 
 128 tiles are one wave of 132 SMs, and each walks a K of 448 k_tiles: what counts is that no
 load is late, so the small tile's shared memory goes into two more stages.
@@ -128,6 +129,8 @@ def gemm_kernel(
     # No CTA signals a barrier of another before that CTA has initialised it.
     cute.arch.cluster_arrive_relaxed()
     cute.arch.cluster_wait()
+    cute.arch.griddepcontrol_wait()  # earlier grids have ended, and their writes are visible
+    cute.arch.griddepcontrol_launch_dependents()  # CTAs of the next grid may take free room
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx < MMA_WARP:
@@ -303,6 +306,7 @@ def gemm(
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
         min_blocks_per_mp=1,  # without it ptxas ignores setmaxnreg
+        use_pdl=True,  # the grid before may still run: the kernel waits for it
         stream=stream,
     )
 

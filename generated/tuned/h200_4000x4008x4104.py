@@ -1,9 +1,9 @@
 # spec: specs/tuned/h200_4000x4008x4104.toml
-# digest: sha256:93e3818c8344efc2525514ea79088b453e63d9adf0554a54a1be5059bb073c1a
+# digest: sha256:a7d2f0c794d32c28dc9eed8eef000354bae9086d4e592370b170b5d1e5cd11f8
 # partials:
 #   imports import_nvvm storage tile_order signature setup warp work=work_persistent
 #   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
-#   init ring_start producer give_registers producer_walk last_lap partition=partition_multicast
+#   init pdl ring_start producer give_registers producer_walk last_lap partition=partition_multicast
 #   arm=arm_cta copy=copy_multicast next_stage mma take_registers consumer lane own_a tiled_mma
 #   issue mma_walk=walk release=release_cluster output output_registers=output_deferred
 #   under_k_tiles tile_epilogue=epilogue_deferred last_tile store_chunk=store_deferred drain_stores
@@ -11,8 +11,8 @@
 #   extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 4000 x 4008 x 4104.
 
-The kernel for 4096 x 4096 x 4096: two consumers, a (2, 1) cluster, a deferred epilogue. Ragged
-edges are TMA's work: it reads zeros beyond them and clips what is stored.
+The kernel for 4096 x 4096 x 4096, dependent launch included. Ragged edges are TMA's work: it
+reads zeros beyond them and clips what is stored.
 
 Rows of 8208 bytes do not start on whole lines, so loads cost more of L2's bandwidth: the
 cluster that shares B saves a third of it.
@@ -129,6 +129,8 @@ def gemm_kernel(
     # No CTA signals a barrier of another before that CTA has initialised it.
     cute.arch.cluster_arrive_relaxed()
     cute.arch.cluster_wait()
+    cute.arch.griddepcontrol_wait()  # earlier grids have ended, and their writes are visible
+    cute.arch.griddepcontrol_launch_dependents()  # CTAs of the next grid may take free room
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx < MMA_WARP:
@@ -324,6 +326,7 @@ def gemm(
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
         min_blocks_per_mp=1,  # without it ptxas ignores setmaxnreg
+        use_pdl=True,  # the grid before may still run: the kernel waits for it
         stream=stream,
     )
 

@@ -1,9 +1,9 @@
 # spec: specs/tuned/h200_4096x4096x4096.toml
-# digest: sha256:cdba50ef532a9cb95948a9ba7c579ca4108cc81b397a2d410b21e121efdcd643
+# digest: sha256:16bf45b3a0f0ec663bd52fa5e38c2830b821a7f9ff33aefb777cfb5764029c46
 # partials:
 #   imports import_nvvm storage tile_order signature setup warp work=work_persistent
 #   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
-#   init ring_start producer give_registers producer_walk last_lap partition=partition_multicast
+#   init pdl ring_start producer give_registers producer_walk last_lap partition=partition_multicast
 #   arm=arm_cta copy=copy_multicast next_stage mma take_registers consumer lane own_a tiled_mma
 #   issue mma_walk=walk release=release_cluster output output_registers=output_deferred
 #   under_k_tiles tile_epilogue=epilogue_deferred last_tile store_chunk=store_deferred drain_stores
@@ -11,8 +11,8 @@
 #   extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 4096 x 4096 x 4096.
 
-Two consumers share a 128x256 tile, a (2, 1) cluster shares B. The epilogue is deferred: a tile
-is rounded to f16 in registers, and stored under the first k_tiles of the next.
+Two consumers share a 128x256 tile, a (2, 1) cluster shares B. A tile is rounded to f16 in
+registers, and stored under the next one's first k_tiles. The setup runs under the grid before.
 
 512 tiles over 132 SMs are 3.9 waves: an SM has 3 or 4 epilogues, which nothing else would hide.
 Ping-pong does too, but with smaller tiles, which read more.
@@ -129,6 +129,8 @@ def gemm_kernel(
     # No CTA signals a barrier of another before that CTA has initialised it.
     cute.arch.cluster_arrive_relaxed()
     cute.arch.cluster_wait()
+    cute.arch.griddepcontrol_wait()  # earlier grids have ended, and their writes are visible
+    cute.arch.griddepcontrol_launch_dependents()  # CTAs of the next grid may take free room
 
     # --- producer: TMA loads into the A/B ring ---
     if warp_idx < MMA_WARP:
@@ -324,6 +326,7 @@ def gemm(
         cluster=(CLUSTER_M, CLUSTER_N, 1),
         smem=SharedStorage.size_in_bytes(),
         min_blocks_per_mp=1,  # without it ptxas ignores setmaxnreg
+        use_pdl=True,  # the grid before may still run: the kernel waits for it
         stream=stream,
     )
 

@@ -93,5 +93,5 @@ def test_the_schema_is_closed_and_knows_no_null() -> None:
 
 def test_the_schema_requires_what_the_loader_requires() -> None:
     schema = json_schema()
-    assert set(schema["properties"]) - set(schema["required"]) == {"cluster", "barriers"}
+    assert set(schema["properties"]) - set(schema["required"]) == {"cluster", "barriers", "launch"}
     assert set(schema["$defs"]["Mma"]["required"]) == {"kind", "m", "n", "k", "cta_group"}
