@@ -180,10 +180,19 @@ def plan_constants(
     named = epilogue.named_barrier
     if named is not None:
         out.append(line(literal(named.name, named.number, named.what)))
-    if spec.scheduler.group_m is not None:
-        note = "rows of tiles that are walked before the next column: they share B in L2"
-        out.append(line(literal("GROUP_M", spec.scheduler.group_m, note)))
-    if spec.scheduler.group_n is not None:
-        note = "columns of tiles that are walked before the next row: they share A in L2"
-        out.append(line(literal("GROUP_N", spec.scheduler.group_n, note)))
+    out += _group("GROUP_M", spec.scheduler.group_m, "row", "column", ("A", "B"))
+    out += _group("GROUP_N", spec.scheduler.group_n, "column", "row", ("B", "A"))
     return tuple(out)
+
+
+def _group(
+    name: str, size: int | None, along: str, across: str, operands: tuple[str, str]
+) -> list[ConstantLine]:
+    """How many rows or columns of tiles are walked together, and which operand those share."""
+    if size is None:
+        return []
+    inside, between = operands
+    note = f"{along}s of tiles that are walked before the next {across}: they share {between} in L2"
+    if size == 1:
+        note = f"one {along} of tiles after the other: its tiles share {inside} in L2"
+    return [line(literal(name, size, note))]

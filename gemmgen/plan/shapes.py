@@ -105,6 +105,8 @@ def _groups(plan: Plan, unit_m: int, unit_n: int) -> tuple[Shape, ...]:
     """A last group of tiles with less in it than the others."""
     rows, columns = plan.walk.group_m, plan.walk.group_n
     step, why = plan.geometry.tile_k, "the last group of tiles is cut off"
+    if 1 in (rows, columns):
+        why = "two groups, of one line of tiles each"
     if rows is not None:
         return (Shape((rows + 1) * unit_m, 2 * unit_n, step, why),)
     if columns is not None:

@@ -48,7 +48,7 @@ PRODUCER_WARP = 5
 MMA_WARP = 4
 EPILOGUE_WARPS = 4
 EPILOGUE_BARRIER = 1  # every epilogue warp has read the accumulator slot
-GROUP_M = 1  # rows of tiles that are walked before the next column: they share B in L2
+GROUP_M = 1  # one row of tiles after the other: its tiles share A in L2
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES // 2 * AB_STAGES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"
