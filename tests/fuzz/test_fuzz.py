@@ -60,7 +60,7 @@ def test_every_key_of_a_spec_has_values_that_differ_from_its_own(name: str) -> N
         changeable += bool(others)
         assert now not in [other for other in others if type(other) is type(now)]
     assert changeable > 20
-    assert override(texts()[name], {"pipeline.ab_stages": 3}) != texts()[name]
+    assert override(texts()[name], {"pipeline.ab_stages": 12}) != texts()[name]
 
 
 @pytest.mark.compile
