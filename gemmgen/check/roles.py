@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gemmgen.check.finding import fault
 from gemmgen.plan import Plan
-from gemmgen.plan.roles import in_registers
+from gemmgen.plan.roles import in_registers, is_specialized
 from gemmgen.plan.values import counted
 from gemmgen.terms import Finding, LoadKind, MainloopKind, Role
 
@@ -57,9 +57,20 @@ def _one_warp(plan: Plan) -> Iterator[Finding]:
     kind = plan.spec.mainloop.kind
     if kind not in (MainloopKind.SERIAL, MainloopKind.PREFETCH):
         return
-    if plan.spec.load.kind is LoadKind.COOPERATIVE or in_registers(plan.spec):
-        return
     producer, mma = plan.role(Role.PRODUCER), plan.role(Role.MMA)
+    if in_registers(plan.spec):
+        return
+    if len(mma.warps) > 1:
+        yield fault(
+            "P232",
+            f"a {kind} mainloop issues MMAs from one warp",
+            "roles.mma.warps",
+            f"mma {list(mma.warps)}, and loads and MMAs take turns in one sequence",
+            help='name one warp, or write `mainloop.kind = "warp_specialized"`',
+        )
+        return
+    if plan.spec.load.kind is LoadKind.COOPERATIVE:
+        return
     if producer.warps and mma.warps and producer.warps != mma.warps:
         yield fault(
             "P232",
@@ -128,7 +139,7 @@ def _cooperative(plan: Plan) -> Iterator[Finding]:
 def _consumers(plan: Plan) -> Iterator[Finding]:
     """Several mma warps: an instruction and a warpgroup of the epilogue for each."""
     g, mma = plan.geometry, plan.role(Role.MMA).warps
-    if g.consumers == 1 or in_registers(plan.spec):
+    if g.consumers == 1 or in_registers(plan.spec) or not is_specialized(plan.spec):
         return
     if mma != tuple(range(mma[0], mma[0] + len(mma))):
         yield fault(

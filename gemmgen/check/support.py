@@ -146,31 +146,6 @@ GAPS: tuple[Gap, ...] = (
         Arch.SM100A,
     ),
     Gap(
-        "P296",
-        "roles.mma.warps",
-        "several consumers but in a persistent, warp-specialized kernel with one slot each",
-        lambda plan: (
-            plan.geometry.consumers > 1
-            and (
-                not plan.persistent
-                or plan.spec.mainloop.kind is not MainloopKind.WARP_SPECIALIZED
-                or plan.spec.pipeline.acc_stages > 1
-            )
-        ),
-        "name one mma warp, or write `acc_stages = 1` in a persistent, warp-specialized kernel",
-        Arch.SM100A,
-    ),
-    Gap(
-        "P296",
-        "roles.epilogue.warps",
-        "several consumers but with the epilogue's warps first, and then mma's",
-        lambda plan: (
-            plan.geometry.consumers > 1 and min(plan.spec.roles.epilogue.warps, default=0) > 0
-        ),
-        "give the epilogue the warps from 0 on",
-        Arch.SM100A,
-    ),
-    Gap(
         "P297",
         "smem.swizzle",
         "a stage wider than one span of its swizzle, or swizzles between none and 128b",

@@ -71,7 +71,9 @@ def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[Const
     if spec.mainloop.kind is not MainloopKind.SERIAL:
         yield line(literal("AB_STAGES", pipeline.ab_stages))
     if pipeline.acc_stages > 1:
-        yield line(literal("ACC_STAGES", pipeline.acc_stages, "accumulators in tensor memory"))
+        whose = " of each consumer" if g.consumers > 1 else ""
+        note = f"accumulators{whose} in tensor memory"
+        yield line(literal("ACC_STAGES", pipeline.acc_stages, note))
     if spec.load.kind is LoadKind.COOPERATIVE:
         vector = 16 // copies[0].dtype.nbytes
         yield line(

@@ -58,11 +58,12 @@ def _box(spec: Spec, dtype: Dtype, rows: int) -> tuple[tuple[int, ...], int]:
 
     With a swizzle, a box is one swizzle span wide. Without, the K-major layout that tcgen05 and
     wgmma read is
-    8-row by 16-byte core matrices (PTX ISA, canonical layouts), so a box is 16 bytes wide.
+    8-row by 16-byte core matrices (PTX ISA, canonical layouts), so a box is 16 bytes wide. Boxes of
+    more than 256 rows do not exist; CuTe DSL 4.8.1 loads 384 rows as two boxes of 192.
     """
     span = spec.smem.swizzle.span_bytes if spec.smem.swizzle is not Swizzle.NONE else 16
     width = max(1, min(span // dtype.nbytes, spec.tile.k))
-    height = min(rows, 256)
+    height = max(part for part in range(1, 257) if rows % part == 0)
     return (width, height), -(-spec.tile.k // width) * -(-rows // height)
 
 

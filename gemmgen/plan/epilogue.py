@@ -114,8 +114,8 @@ def plan_epilogue(
         store_bytes=16,
         held=held,
         group_threads=group,
-        by_warpgroup=threads < cta_threads
-        and (stores or g.consumers > 1 or min(spec.roles.epilogue.warps, default=0) > 0),
+        by_warpgroup=g.consumers > 1
+        or (threads < cta_threads and (stores or min(spec.roles.epilogue.warps, default=0) > 0)),
         registers=_accumulator(spec, g)
         if wgmma
         else _registers(chunks, columns, held, -(-columns * dtype.nbytes // 4)),

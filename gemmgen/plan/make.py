@@ -6,6 +6,7 @@ from gemmgen.arch import ArchFacts, facts
 from gemmgen.frozen import frozen
 from gemmgen.plan.barriers import BarrierPlan, Purpose, plan_barriers
 from gemmgen.plan.constants import plan_constants
+from gemmgen.plan.consumer import ConsumerPlan, plan_consumer
 from gemmgen.plan.copies import Copy, plan_copies
 from gemmgen.plan.epilogue import EpiloguePlan, plan_epilogue
 from gemmgen.plan.geometry import Geometry, plan_geometry
@@ -34,6 +35,7 @@ class Plan:
         barriers: in spec order.
         epilogue: chunks and registers.
         output: staging of D, or None.
+        consumer: how a warp knows its consumer, where there are several in tensor memory.
         walk: order of the tiles.
         launch: grid, CTA, cluster.
         problem: what M, N and K must satisfy.
@@ -54,6 +56,7 @@ class Plan:
     barriers: tuple[BarrierPlan, ...]
     epilogue: EpiloguePlan
     output: OutputPlan | None
+    consumer: ConsumerPlan | None
     walk: WalkPlan
     launch: LaunchPlan
     problem: ProblemRules
@@ -130,6 +133,7 @@ def make_plan(spec: Spec) -> Plan:
         barriers=barriers,
         epilogue=epilogue,
         output=output,
+        consumer=plan_consumer(spec, g),
         walk=plan_walk(spec, g),
         launch=plan_launch(spec, g, threads, smem.total.value),
         problem=plan_problem(spec, arch, g),

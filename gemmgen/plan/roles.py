@@ -100,10 +100,10 @@ def _condition(
     first, count = literal(f"{name}_WARP", warps[0]), literal(f"{name}_WARPS", len(warps))
     if len(warps) == 1:
         return f"warp_idx == {first.name}", (first,)
-    if warps[0] == 0:
-        return f"warp_idx < {count.name}", (count,)
     if role is Role.MMA:
         count = literal("CONSUMERS", len(warps))
+    if warps[0] == 0:
+        return f"warp_idx < {count.name}", (count,)
     from_first = f"warp_idx >= {first.name}"
     if warps[-1] + 1 == total:
         return from_first, (first,) if role is Role.EPILOGUE else (first, count)

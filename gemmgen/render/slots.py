@@ -65,6 +65,7 @@ class Facts:
         uneven: a tile does not fill each staged chunk of D equally often.
         told: a barrier says that the accumulator of the one tile is complete.
         apart: some of the warps that come to the epilogue of a tile have no part in it.
+        by_role: each role finds out for itself which consumer a warp works for.
         dependent: the kernel may start before the grid ahead of it has ended.
     """
 
@@ -103,6 +104,7 @@ class Facts:
     uneven: bool
     told: bool
     apart: bool
+    by_role: bool
     dependent: bool
 
     @classmethod
@@ -149,6 +151,7 @@ class Facts:
             uneven=plan.output is not None and bool(spec.epilogue.chunks % plan.output.stages),
             told=plan.barrier(Purpose.ACC_FULL) is not None and not plan.persistent,
             apart=bool(plan.role(Role.EPILOGUE).code),
+            by_role=plan.consumer is not None and not plan.consumer.at_setup,
             dependent=plan.launch.dependent,
         )
 
@@ -186,7 +189,7 @@ SM100: tuple[Rule, ...] = (
     ("allocate", "sm100/allocate_cta.j2", _always),
     ("init", "common/init.j2", _always),
     ("before_allocation", "sm100/before_allocation.j2", lambda f: f.dependent),
-    ("own_slot", "sm100/own_slot.j2", lambda f: f.consumers),
+    ("own_slot", "sm100/own_slot.j2", lambda f: f.consumers and not f.by_role),
     ("pdl", "common/pdl.j2", lambda f: f.dependent),
     ("tile_walk", "sm100/tile_walk.wrap.j2", lambda f: f.persistent and not f.specialized),
     ("mainloop", "sm100/mainloop_cooperative.j2", lambda f: f.cooperative),
@@ -222,6 +225,9 @@ SM100: tuple[Rule, ...] = (
     ("mma_slot", "sm100/mma_slot.j2", lambda f: f.ring),
     ("next_slot", "sm100/next_slot.j2", lambda f: f.ring),
     ("next_slot", "sm100/next_slot_single.j2", lambda f: f.persistent),
+    ("mma_consumer", "sm100/mma_consumer.j2", lambda f: f.by_role),
+    ("epilogue_consumer", "sm100/epilogue_consumer.j2", lambda f: f.by_role),
+    ("first_slot", "sm100/first_slot.j2", lambda f: f.by_role and f.ring),
     ("own_a", "sm100/own_a.j2", lambda f: f.consumers),
     ("tiled_mma", "sm100/tiled_mma.j2", _always),
     ("accumulator", "sm100/accumulator_ring.j2", lambda f: f.ring),
@@ -231,8 +237,8 @@ SM100: tuple[Rule, ...] = (
     ("epilogue", "sm100/epilogue_walk.j2", lambda f: f.walks),
     ("epilogue", "sm100/epilogue_tile.j2", _always),
     ("epilogue_warps", "sm100/epilogue_warps.wrap.j2", lambda f: f.apart and not f.walks),
-    ("wait_full", "sm100/wait_acc_full.j2", lambda f: f.told and f.apart),
-    ("wait_accumulator", "sm100/wait_acc_full.j2", lambda f: f.told and not f.apart),
+    ("wait_full", "sm100/wait_acc_full.j2", lambda f: f.told and (f.apart or f.by_role)),
+    ("wait_accumulator", "sm100/wait_acc_full.j2", lambda f: f.told and not (f.apart or f.by_role)),
     (
         "wait_accumulator",
         "sm100/wait_mainloop.j2",

@@ -59,14 +59,18 @@ def acc_words(plan: Plan) -> dict[str, str]:
         "reads_from": "slot, slot_phase = 0, 0",
         "writes_from": "slot, slot_phase = 0, 1  # pre-armed: every slot starts empty",
         "leader": "leader_rank" if plan.geometry.cluster_size > 2 else "0",
+        "base": "tmem",
     }
-    single = plan.spec.pipeline.acc_stages == 1
+    single, consumer = plan.spec.pipeline.acc_stages == 1, plan.consumer
     if single:
         words |= {"offset": "", "phase": "acc_phase" if plan.persistent else "0"}
         words["reads_from"] = "acc_phase = 0"
         words["writes_from"] = "acc_phase = 1  # pre-armed: the accumulator starts empty"
     if plan.geometry.consumers > 1:
         words |= {"a_buffers": "own_A", "a_rows": "WARPGROUP"}
+    if consumer is not None and not consumer.at_setup:
+        own = "consumer" if single else "first"
+        words |= {"offset": f" + {own}{words['offset']}", "base": f"tmem + {own} * TILE_N"}
     if plan.epilogue.by_warpgroup:
         words["rows"] = "WARPGROUP"
     return words
@@ -97,7 +101,9 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
         )
         words |= {"thread": "thread_idx % WARPGROUP", "rows": "WARPGROUP"}
         words["d_row"] = words["thread"] if first else "thread_idx"
-        if plan.persistent and is_specialized(plan.spec):
+        if plan.consumer is not None:
+            words["d_row"] = plan.consumer.d_row
+        if consumers > 1 or (plan.persistent and is_specialized(plan.spec)):
             words["first_warp"] = "warp_idx % 4 == 0"
         threads = "WARPGROUP"
     if named is not None:
@@ -132,6 +138,8 @@ def output_words(plan: Plan) -> dict[str, str]:
         else "swizzled so that a warp writes them without bank conflicts"
     )
     m_tile = "0" if plan.spec.scheduler.kind is SchedulerKind.SINGLE else "m_tile"
+    if plan.consumer is not None and not plan.persistent:
+        m_tile = "consumer" if m_tile == "0" else "CONSUMERS * m_tile + consumer"
     return {
         "note": f"chunks of (row, column), {why}",
         "shape": f"({shape}, {output.buffers_code})",

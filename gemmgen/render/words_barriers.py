@@ -120,7 +120,8 @@ def _barrier_notes(plan: Plan) -> list[str]:
 def _init_rings(plan: Plan) -> list[InitRing]:
     """Barriers grouped by ring, in spec order; barriers of one slot are initialised one by one."""
     serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
-    slot = "consumer" if plan.geometry.consumers > 1 else "slot"
+    one_each = plan.geometry.consumers > 1 and plan.spec.pipeline.acc_stages == 1
+    slot = "consumer" if one_each else "slot"
     single = plan.tmem is not None and len(plan.tmem.slots) == 1
     index = {Ring.AB: "" if serial else "stage", Ring.ACC: "" if single else slot, Ring.SINGLE: ""}
     index[Ring.CONSUMER] = "consumer"

@@ -23,7 +23,7 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
     """Changes of `BASE` that make it another warp-specialized kernel."""
     group = _choose(draw, 1, 2)
     persistent = _choose(draw, True, True, True, False)
-    consumers = _choose(draw, 1, 1, 2) if persistent else 1
+    consumers = _choose(draw, 1, 1, 1, 2, 2, 3)
     columns = _choose(draw, 64, 128, 192, 256)
     swizzle = _choose(draw, "128b", "128b", "128b", "none")
     changes = {
@@ -35,7 +35,7 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
         "mma.cta_group": group,
         "smem.swizzle": swizzle,
         "pipeline.ab_stages": _choose(draw, 2, 3, 4, 5, 6),
-        "pipeline.acc_stages": _choose(draw, 1, 2, 3) if persistent and consumers == 1 else 1,
+        "pipeline.acc_stages": _choose(draw, 1, 2, 3) if persistent else 1,
         "epilogue.chunks": _choose(draw, 1, 2, 4, 8, 16),
         "epilogue.register_buffers": _choose(draw, 1, 1, 2),
     }
@@ -43,7 +43,7 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
     _scheduler(draw, persistent, changes)
     changes["roles"] = _roles(draw, consumers, persistent)
     how = _choose(draw, "thread", "threads") if persistent else ""
-    changes["barriers"] = _barriers(group == 2, shared, how)
+    changes["barriers"] = _barriers(group == 2, shared, how, persistent or consumers > 1)
     return changes
 
 
@@ -68,26 +68,28 @@ def _scheduler(draw: st.DrawFn, persistent: bool, changes: dict[str, Any]) -> No
 
 
 def _roles(draw: st.DrawFn, consumers: int, persistent: bool) -> dict[str, Any]:
-    """Roles beside each other where the kernel is persistent, else one after the other."""
-    first = _choose(draw, 0, 0, 0, 4) if persistent else 0
+    """The epilogue has warps of its own where the kernel is persistent, else any."""
+    first = _choose(draw, 0, 0, 4)
     epilogue = list(range(first, first + 4 * consumers))
-    if not persistent:
-        mma, producer = [1], [0]
-    else:
-        free = [warp for warp in range(first + 4 * consumers + 3) if warp not in epilogue]
-        mma = _choose(draw, *(free[i : i + consumers] for i in range(len(free) + 1 - consumers)))
-        producer = [_choose(draw, *(warp for warp in free if warp not in mma))]
+    every = range(first + 4 * consumers + consumers + 1)
+    free = [warp for warp in every if not (persistent and warp in epilogue)]
+    runs = (free[i : i + consumers] for i in range(len(free) + 1 - consumers))
+    mma = _choose(draw, *(run for run in runs if run[-1] - run[0] + 1 == consumers))
+    producer = [_choose(draw, *(warp for warp in free if warp not in mma))]
     warps = {"producer": producer, "mma": mma, "epilogue": epilogue}
     return {role: {"warps": those} for role, those in warps.items()}
 
 
-def _barriers(pair: bool, shared: bool, releases: str) -> list[dict[str, Any]]:
-    """The four hand-overs; `releases` is how the epilogue gives an accumulator back, or empty."""
+def _barriers(pair: bool, shared: bool, releases: str, many: bool) -> list[dict[str, Any]]:
+    """The four hand-overs; `releases` is how the epilogue gives an accumulator back, or empty.
+
+    `many` accumulators, of some tiles or consumers, have a barrier each.
+    """
     own, both = ("leader", "pair") if pair else ("self", "self")
     rows = [
         ("ab_full", "ab", "producer", "tx", own, "mma"),
         ("ab_empty", "ab", "mma", "commit", "sharers" if shared else both, "producer"),
-        ("acc_full", "acc", "mma", "commit", both, "epilogue"),
+        ("acc_full", "acc" if many else "single", "mma", "commit", both, "epilogue"),
     ]
     if releases:
         rows.append(("acc_empty", "acc", "epilogue", releases, own, "mma"))

@@ -35,6 +35,20 @@ ONE_CTA = {
     **{f"barriers.{name}.arrive[0].to": "self" for name in ("tma2mma", "mma2tma")},
     **{f"barriers.{name}.arrive[0].to": "self" for name in ("mma2ld", "ld2mma")},
 }
+COPIES = {"load.kind": "cooperative"}
+AHEAD = COPIES | {"roles.producer.warps": [0, 1, 2, 3], "barriers.tma": None}
+BESIDE = COPIES | {
+    "roles.producer.warps": [0, 1],
+    "roles.mma.warps": [2],
+    "barriers.ab_full.arrive[0].how": "threads",
+}
+BEHIND = COPIES | {"roles.producer.warps": [4, 5], "roles.mma.warps": [6]}
+EACH_COPIES = {"barriers.tma2mma.arrive[0].how": "threads"}
+V9 = "tirx/v9_two_consumers"
+NARROW = {"tile.n": 128, "mma.n": 128, "epilogue.chunks": 2}
+MMA_FIRST = {"roles.mma.warps": [0, 1], "roles.producer.warps": [2],
+             "roles.epilogue.warps": list(range(4, 12))}  # fmt: skip
+GRID = {"scheduler.kind": "grid", "barriers.ld2mma": None}
 CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
     ("TMA stores after one-warp loads", "v1_kloop",
      STORE | {"epilogue.d_stages": 2}, (256, 256, 80)),
@@ -93,6 +107,38 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
     ("two consumers in two by two pairs", "tirx/v9_two_consumers",
      {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"],
       "barriers.mma2tma.arrive[0].to": "sharers"}, (2048, 1024, 448)),
+    ("plain copies a stage ahead", "tirx/v5_two_stage", AHEAD, (256, 384, 320)),
+    ("plain copies three stages ahead, k_tiles off the stages", "tirx/v5_two_stage",
+     AHEAD | {"pipeline.ab_stages": 4, "epilogue.kind": "direct", "epilogue.d_stages": None},
+     (256, 256, 576)),
+    ("persistent plain copies, k_tiles under the stages", "tirx/v6_persistent",
+     AHEAD | {"pipeline.ab_stages": 4, "epilogue.d_stages": 1}, (256, 768, 64)),
+    ("persistent plain copies, plain order, no staging", "tirx/v6_persistent",
+     AHEAD | {"scheduler.group_m": None, "epilogue.kind": "direct", "epilogue.d_stages": None,
+              "pipeline.ab_stages": 3}, (256, 768, 320)),
+    ("plain copies ahead without a swizzle", "tirx/v5_two_stage",
+     AHEAD | {"smem.swizzle": "none", "tile.k": 32, "pipeline.ab_stages": 3}, (256, 384, 224)),
+    ("one plain copy of a wide stage without a swizzle", "tirx/v3_tiled",
+     {"smem.swizzle": "none", "tile.k": 128}, (256, 384, 384)),
+    ("TMA stores after plain copies", "tirx/v3_tiled", STORE | {"epilogue.d_stages": 2},
+     (256, 384, 192)),
+    ("two warps that do nothing but copy", "v4_swizzle", BESIDE, (256, 512, 576)),
+    ("the same, persistent, with TMA stores", "tirx/v7_warp_specialized", BEHIND | EACH_COPIES,
+     (256, 1024, 320)),
+    ("one warp that does nothing but copy", "v4_swizzle",
+     BESIDE | {"roles.producer.warps": [3], "roles.mma.warps": [0]}, (256, 512, 320)),
+    ("four warps that copy without a swizzle", "tirx/v7_warp_specialized",
+     BEHIND | EACH_COPIES | {"roles.producer.warps": [4, 5, 6, 7], "roles.mma.warps": [8],
+                             "epilogue.kind": "direct", "epilogue.d_stages": None,
+                             "smem.swizzle": "none", "tile.k": 32}, (256, 768, 224)),
+    ("plain copies of CTA pairs", "v7_two_cta", BESIDE, (512, 512, 576)),
+    ("plain copies of two pairs that share nothing", "v7_two_cta", BESIDE | {"cluster.m": 4},
+     (1024, 256, 448)),
+    ("plain copies of persistent CTA pairs", "v8_persistent",
+     BEHIND | {"barriers.ab_full.arrive[0].how": "threads"}, (512, 768, 448)),
+    ("plain copies for two consumers", "tirx/v9_two_consumers",
+     COPIES | EACH_COPIES | {"roles.producer.warps": [8, 9], "roles.mma.warps": [10, 11]},
+     (1024, 512, 320)),
     ("two by two pairs", "v7_two_cta",
      SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"]}, (1024, 1024, 448)),
     ("a grid of CTAs in groups of rows", "v5_epilogue", {"scheduler.group_m": 2}, (640, 768, 64)),
@@ -120,8 +166,37 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
     ("a writeback warpgroup of one K step", "v0_single_tile", LAST, (128, 256, 16)),
     ("a writeback warpgroup among those that copy", "tirx/v3_tiled",
      LAST | {"roles.producer.warps": list(range(8))}, (256, 512, 192)),
+    ("two accumulators for each of two consumers", V9,
+     NARROW | {"pipeline.acc_stages": 2}, (1024, 768, 320)),
+    ("consumers whose epilogue comes last", V9, MMA_FIRST, (1024, 512, 320)),
+    ("consumers whose epilogue comes last, two accumulators each", V9,
+     NARROW | MMA_FIRST | {"pipeline.acc_stages": 2}, (1024, 768, 320)),
+    ("consumers that hold their tile, two accumulators each", "combined/v8_two_consumers",
+     NARROW | {"pipeline.acc_stages": 2, "roles.epilogue.warps": list(range(4, 12)),
+               "roles.mma.warps": [12, 13], "roles.producer.warps": [0],
+               "barriers.acc_empty.arrive[0].how": "thread"}, (1024, 768, 320)),
+    ("consumers of one tile a CTA", V9, GRID, (1024, 512, 320)),
+    ("consumers of one tile a CTA, all of whose warps write back", V9,
+     GRID | {"roles.mma.warps": [3, 4], "roles.producer.warps": [5], "epilogue.kind": "direct",
+             "epilogue.d_stages": None}, (1024, 512, 320)),
+    ("consumers of one tile a CTA, B multicast", V9,
+     GRID | MMA_FIRST | {"cluster.m": 4, "load.multicast": ["b"], "scheduler.group_m": None,
+                         "barriers.mma2tma.arrive[0].to": "sharers"}, (2048, 512, 320)),
+    ("consumers of a single tile", V9,
+     ONE_CTA | GRID | {"scheduler.kind": "single", "scheduler.group_m": None}, (256, 128, 320)),
+    ("three consumers", V9,
+     NARROW | {"tile.m": 384, "pipeline.ab_stages": 3, "roles.mma.warps": [12, 13, 14],
+               "roles.producer.warps": [15], "roles.epilogue.warps": list(range(12))},
+     (1536, 256, 320)),
+    ("four consumers of one tile a CTA, all of whose warps write back", V9,
+     ONE_CTA | GRID | {"tile.m": 512, "tile.n": 64, "mma.n": 64, "epilogue.chunks": 1,
+                       "pipeline.ab_stages": 2, "roles.mma.warps": [0, 1, 2, 3],
+                       "roles.producer.warps": [4], "roles.epilogue.warps": list(range(16))},
+     (1024, 128, 320)),
 ]  # fmt: skip
 QUICK = {
+    "persistent plain copies, k_tiles under the stages",
+    "two warps that do nothing but copy",
     "chunks of 32 columns, two register buffers",
     "the same with TMA stores",
     "persistent, one warp, k_tiles off the stages",
@@ -131,6 +206,8 @@ QUICK = {
     "two by two pairs",
     "a grid of two by two pairs in groups",
     "a writeback warpgroup of one tile with TMA stores",
+    "consumers whose epilogue comes last, two accumulators each",
+    "four consumers of one tile a CTA, all of whose warps write back",
 }
 
 
