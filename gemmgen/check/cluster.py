@@ -62,6 +62,7 @@ def _multicast(plan: Plan) -> Iterator[Finding]:
             "P242",
             "only TMA loads multicast",
             "load.multicast",
+            "a plain store writes the shared memory of one CTA",
             help='write `multicast = []`, or `kind = "tma"`',
         )
     for operand in spec.load.multicast:

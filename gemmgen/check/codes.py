@@ -44,8 +44,8 @@ CODES: dict[str, str] = {
     "P233": "The epilogue's warps are a range.",
     "P234": "Warp w reads only lanes 32 x (w mod 4) to 32 x (w mod 4) + 31 of tensor memory, so"
     " whole warpgroups read an accumulator of 128 lanes.",
-    "P235": "Plain loads are shared by all threads of a CTA, each of which copies 16 bytes at a"
-    " time; the operands are a whole number of passes.",
+    "P235": "Plain loads are shared by all threads of a CTA, or of a producer that runs beside mma,"
+    " each of which copies 16 bytes at a time; the operands are a whole number of passes.",
     "P236": "Several mma warps are consumers: each issues one instruction along M for its own"
     " accumulator, which a warpgroup of its own carries to memory.",
     "P240": "The two CTAs of a pair are neighbours along M in a cluster.",

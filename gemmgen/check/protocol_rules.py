@@ -73,7 +73,8 @@ class Form:
 
 def needed(spec: Spec, persistent: bool) -> tuple[tuple[Purpose, ...], ...]:
     """Hand-overs that the mainloop needs: each entry lists alternatives, the usual one first."""
-    loads = ((Purpose.AB_FULL,),) if spec.load.kind is LoadKind.TMA else ()
+    in_turn = spec.load.kind is not LoadKind.TMA and not is_specialized(spec)
+    loads = () if in_turn else ((Purpose.AB_FULL,),)
     if in_registers(spec):
         empty = ((Purpose.AB_EMPTY,),) if is_specialized(spec) else ()
         turns = spec.mainloop.kind is MainloopKind.PINGPONG
@@ -107,6 +108,8 @@ def form(plan: Plan, purpose: Purpose) -> Form:
     how = HOW[purpose]
     if how is ArriveHow.COMMIT and in_registers(plan.spec):
         how = ArriveHow.WARPS
+    if how is ArriveHow.TX and plan.spec.load.kind is LoadKind.COOPERATIVE:
+        how = ArriveHow.THREADS
     return Form(ring, how, to, purpose in PRE_ARMED)
 
 
@@ -241,7 +244,7 @@ def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterato
             "P257",
             f"`{name}` cannot be completed by {arrive.how}",
             f"{key}.arrive[0].how",
-            help=f'write `how = "{wanted.how}"`: {WHY_HOW[wanted.how]}',
+            help=f'write `how = "{wanted.how}"`: {_why_how(barrier, wanted)}',
         )
     if arrive.to is not wanted.to:
         yield fault(
@@ -250,6 +253,12 @@ def _form(plan: Plan, index: int, barrier: BarrierPlan, wanted: Form) -> Iterato
             f"{key}.arrive[0].to",
             help=f'write `to = "{wanted.to}"`: {WHY_TO[wanted.to]}',
         )
+
+
+def _why_how(barrier: BarrierPlan, wanted: Form) -> str:
+    if barrier.purpose is Purpose.AB_FULL and wanted.how is ArriveHow.THREADS:
+        return "threads copy the stage, so each says when its part is there"
+    return WHY_HOW[wanted.how]
 
 
 def _slot(ring: Ring) -> str:

@@ -109,14 +109,22 @@ def _epilogue(plan: Plan) -> Iterator[Finding]:
 
 
 def _cooperative(plan: Plan) -> Iterator[Finding]:
-    """Plain loads are the work of all threads, one warp of which issues the MMAs."""
+    """Plain loads are the work of all threads, one warp of which issues the MMAs, or of a role."""
     if plan.spec.load.kind is not LoadKind.COOPERATIVE:
         return
     producer, everyone = plan.role(Role.PRODUCER).warps, tuple(range(plan.threads // 32))
-    copy = plan.a
+    copy, threads = plan.a, 32 * len(producer)
     row_threads = max(1, copy.columns * copy.dtype.nbytes // 16)
-    rows = max(1, 32 * len(producer) // row_threads)
-    if producer != everyone:
+    rows = max(1, threads // row_threads)
+    beside = is_specialized(plan.spec)
+    if beside and producer and producer != tuple(range(producer[0], producer[0] + len(producer))):
+        yield fault(
+            "P235",
+            "the warps that copy are not consecutive",
+            "roles.producer.warps",
+            help=f"write {list(range(producer[0], producer[0] + len(producer)))}",
+        )
+    if producer != everyone and not beside:
         yield fault(
             "P235",
             "cooperative loads are the work of every warp",
@@ -124,13 +132,22 @@ def _cooperative(plan: Plan) -> Iterator[Finding]:
             f"producer {list(producer)}, the CTA has warps {list(everyone)}",
             help=f'write `warps = {list(everyone)}`, or `load.kind = "tma"`',
         )
+    if threads % row_threads:
+        yield fault(
+            "P235",
+            "the threads do not copy whole rows",
+            "tile.k",
+            f"{copy.columns} values are {row_threads} threads a row, of {threads}",
+            help="take a tile.k whose rows of 16 bytes a thread divide the threads",
+        )
+        return
     for operand, key in ((plan.a, "tile.m"), (plan.b, "tile.n")):
         if operand.rows % rows:
             yield fault(
                 "P235",
                 f"the threads do not copy {operand.name} in whole passes",
                 key,
-                f"{32 * len(producer)} threads copy {rows} rows at a time, {operand.rows} rows"
+                f"{threads} threads copy {rows} rows at a time, {operand.rows} rows"
                 f" are {operand.rows / rows:g} passes",
                 help=f"take a multiple of {rows} rows, or another number of warps",
             )

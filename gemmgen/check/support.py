@@ -59,22 +59,6 @@ GAPS: tuple[Gap, ...] = (
     _major_gap("d", Major.N),
     Gap(
         "P293",
-        "load.kind",
-        "cooperative loads but of single CTAs, one tile each, with a serial mainloop and a swizzle",
-        lambda plan: (
-            plan.spec.load.kind is LoadKind.COOPERATIVE
-            and (
-                plan.persistent
-                or plan.geometry.cluster_size > 1
-                or plan.spec.mainloop.kind is not MainloopKind.SERIAL
-                or plan.spec.smem.swizzle is Swizzle.NONE
-            )
-        ),
-        'write `kind = "tma"`',
-        Arch.SM100A,
-    ),
-    Gap(
-        "P293",
         "problem.k_extent",
         "one K step but of one MMA, or of plain loads, whose commit the epilogue waits for",
         lambda plan: (

@@ -170,7 +170,8 @@ def _count(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
         return _warps_arriving(barrier, arrive, spec, g)
     ctas = g.cta_group if arrive.to is ArriveTo.LEADER and g.is_pair else 1
     if arrive.how is ArriveHow.THREADS:
-        threads = -(-32 * len(_warps(spec, arrive.by)) // g.consumers)
+        readers = 1 if arrive.by is Role.PRODUCER else g.consumers  # who shares a stage, a slot
+        threads = -(-32 * len(_warps(spec, arrive.by)) // readers)
         text = f"{threads} threads"
         return Sum(ctas * threads, f"{text} of each CTA of the pair" if ctas > 1 else text)
     if arrive.how is ArriveHow.THREAD and ctas > 1:

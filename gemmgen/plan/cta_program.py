@@ -17,7 +17,6 @@ from gemmgen.plan.steps import (
     Arrive,
     Commit,
     Dealloc,
-    Fill,
     Init,
     Load,
     Mma,
@@ -28,7 +27,7 @@ from gemmgen.plan.steps import (
     Sync,
     Thread,
 )
-from gemmgen.terms import ArriveHow, ArriveTo, LoadKind, MainloopKind, Operand, Role
+from gemmgen.terms import ArriveHow, ArriveTo, MainloopKind, Operand, Role
 
 Body: TypeAlias = tuple[str, tuple[int, ...], list[Step]]
 """A thread before setup and teardown: its name, its warps, its steps."""
@@ -182,9 +181,7 @@ class CtaProgram:
 
     def threads(self) -> tuple[Thread, ...]:
         """Threads of this CTA."""
-        together = self.plan.spec.load.kind is LoadKind.COOPERATIVE
-        in_turn = self.together if together else self.in_turn
-        bodies = self.specialized() if is_specialized(self.plan.spec) else in_turn()
+        bodies = self.specialized() if is_specialized(self.plan.spec) else self.in_turn()
         if all(0 not in warps for _, warps, _ in bodies):
             bodies.append(("warp 0", (0,), []))
         return tuple(
@@ -221,6 +218,10 @@ class CtaProgram:
     def issuers(self) -> Iterator[Body]:
         """The producer and each mma warp."""
         yield "producer", self.plan.role(Role.PRODUCER).warps, list(self.producer())
+        yield from self.multipliers()
+
+    def multipliers(self) -> Iterator[Body]:
+        """Each mma warp."""
         warps = self.plan.role(Role.MMA).warps
         for consumer, warp in enumerate(warps):
             name = f"mma {consumer}" if len(warps) > 1 else "mma"
@@ -246,27 +247,6 @@ class CtaProgram:
             others += [*meet, *read, *end]
         rest = tuple(w for w in readers if w not in warps)
         return [("mainloop", warps, first), ("epilogue", rest, others)]
-
-    def together(self) -> list[Body]:
-        """All warps copy a stage and wait for the MMAs that one of them issues."""
-        plan, bodies = self.plan, list[Body]()
-        mma = plan.role(Role.MMA).warps
-        others = tuple(w for w in plan.role(Role.PRODUCER).warps if w not in mma)
-        for part, (name, warps) in enumerate((("mainloop", mma), ("copies", others))):
-            done = Cursor(plan.barrier(Purpose.MMA_DONE), Role.PRODUCER, 1)
-            steps: list[Step] = []
-            for k in range(self.k_tiles):
-                steps += [Fill(copy.operand, 0, part, (0, k)) for copy in plan.copies]
-                steps.append(Sync((self.rank,), "after the copies"))
-                if part == 0:
-                    steps.append(Mma(0, 0, self.group, (0, k), first=k == 0))
-                    steps += self.commit(Purpose.MMA_DONE, 0)
-                steps += done.waits()
-                done.advance()
-            if part == 0:
-                steps += self.commit(Purpose.ACC_FULL, 0)
-            bodies.append((name, warps, [*steps, *self.epilogue()]))
-        return bodies
 
     def setup(self, first: bool) -> Iterator[Step]:
         """Barriers, tensor memory, and the CTA or cluster barrier before anybody uses them."""

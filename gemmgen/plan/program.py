@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gemmgen.plan.cooperative_program import CooperativeProgram, copy_parts
 from gemmgen.plan.cta_program import CtaProgram
 from gemmgen.plan.make import Plan
 from gemmgen.plan.roles import in_registers
@@ -22,14 +23,17 @@ def make_program(plan: Plan, k_tiles: int, tiles: int = 1) -> Program:
         k_tiles = 1
     threads: list[Thread] = []
     shares = (plan.a.slices, plan.b.slices)
-    unroll = WarpgroupProgram if in_registers(plan.spec) else CtaProgram
-    fills = len(plan.role(Role.PRODUCER).warps) if in_registers(plan.spec) else 2
+    plain = plan.spec.load.kind is LoadKind.COOPERATIVE
+    unroll = CooperativeProgram if plain else CtaProgram
+    fills = len(copy_parts(plan))
+    if in_registers(plan.spec):
+        unroll, fills = WarpgroupProgram, len(plan.role(Role.PRODUCER).warps)
     for rank in range(plan.geometry.cluster_size):
         threads += unroll(plan, rank, k_tiles, tiles).threads()
     return Program(
         k_tiles=k_tiles,
         tiles=tiles,
-        slices=(fills, fills) if plan.spec.load.kind is LoadKind.COOPERATIVE else shares,
+        slices=(fills, fills) if plain else shares,
         barriers=tuple(Slots(b.name, b.depth, b.arrivals.value) for b in plan.barriers),
         threads=tuple(threads),
         readers=tuple(

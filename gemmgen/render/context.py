@@ -14,6 +14,7 @@ from gemmgen.render.words import (
     kernel_words,
     load_words,
     output_words,
+    plain_words,
     swizzle_bits,
     tile_words,
     walk_words,
@@ -74,6 +75,7 @@ def build(plan: Plan, slots: dict[str, str]) -> dict[str, Any]:
         "output": output_words(plan),
         "tile": tile_words(plan),
         "load": load_words(plan),
+        "plain": plain_words(plan),
         "walk": walk_words(plan),
         "launch": _launch(plan),
         "problem_rules": _problem_rules(plan),
@@ -118,8 +120,12 @@ def _names(plan: Plan) -> dict[str, str]:
     """Expressions that differ with the number of stages, k_tiles and chunks that are kept."""
     one_step = plan.spec.problem.k_extent is KExtent.ONE_STEP
     serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
+    mainloop = "TMA loads and MMAs into tensor memory, by one warp"
+    if plan.spec.load.kind is LoadKind.COOPERATIVE:
+        mainloop = "all threads copy A and B ahead, one warp issues the MMAs"
     shape = "(MMA, 1, K_BLOCKS" if plan.geometry.k_blocks > 1 else "(MMA, 1, 1"
     return {
+        "mainloop_rule": mainloop,
         "k_index": "0" if one_step else "k_tile",
         "adds": "k_block != 0" if one_step else "k_tile + k_block != 0",
         "stage_index": "" if serial else ", stage",

@@ -138,7 +138,7 @@ class Facts:
             held=plan.epilogue.held,
             releases=plan.barrier(Purpose.ACC_EMPTY) is not None,
             each_thread=any(
-                arrive.how is ArriveHow.THREADS
+                arrive.how is ArriveHow.THREADS and arrive.by is Role.EPILOGUE
                 for barrier in plan.barriers
                 for arrive in barrier.arrives
             ),
@@ -161,6 +161,22 @@ Rule = tuple[str, str, Callable[[Facts], bool]]
 
 def _always(_: Facts) -> bool:
     return True
+
+
+def _in_turn(facts: Facts) -> bool:
+    return facts.cooperative and facts.serial
+
+
+def _copies_ahead(facts: Facts) -> bool:
+    return facts.cooperative and facts.prefetch
+
+
+def _loads_ahead(facts: Facts) -> bool:
+    return facts.prefetch and not facts.cooperative
+
+
+def _one_walk(facts: Facts) -> bool:
+    return facts.prefetch and facts.persistent
 
 
 SM100: tuple[Rule, ...] = (
@@ -191,35 +207,50 @@ SM100: tuple[Rule, ...] = (
     ("before_allocation", "sm100/before_allocation.j2", lambda f: f.dependent),
     ("own_slot", "sm100/own_slot.j2", lambda f: f.consumers and not f.by_role),
     ("pdl", "common/pdl.j2", lambda f: f.dependent),
+    (
+        "tile_walk",
+        "sm100/tile_walk_copy_ahead.wrap.j2",
+        lambda f: _copies_ahead(f) and f.persistent,
+    ),
     ("tile_walk", "sm100/tile_walk.wrap.j2", lambda f: f.persistent and not f.specialized),
-    ("mainloop", "sm100/mainloop_cooperative.j2", lambda f: f.cooperative),
+    ("mainloop", "sm100/mainloop_cooperative.j2", _in_turn),
     ("mainloop", "sm100/mainloop_one_step.j2", lambda f: f.serial and f.one_step),
     ("mainloop", "sm100/mainloop_serial.j2", lambda f: f.serial),
+    ("mainloop", "sm100/mainloop_copy_ahead.j2", _copies_ahead),
     ("mainloop", "sm100/mainloop_prefetch.j2", lambda f: f.prefetch),
-    ("k_walk", "sm100/k_walk.wrap.j2", lambda f: f.cooperative and not f.one_step),
-    ("prologue", "sm100/prologue_walk.j2", lambda f: f.prefetch and f.persistent),
-    ("prologue", "common/prologue.j2", lambda f: f.prefetch),
-    ("ring_start", "sm100/ring_start_walk.j2", lambda f: f.prefetch and f.persistent),
-    ("ring_start", "common/ring_start.j2", lambda f: f.prefetch),
+    ("k_walk", "sm100/k_walk.wrap.j2", lambda f: _in_turn(f) and not f.one_step),
+    ("prologue", "sm100/prologue_walk.j2", lambda f: _loads_ahead(f) and f.persistent),
+    ("prologue", "common/prologue.j2", _loads_ahead),
+    ("ring_start", "sm100/ring_start_walk.j2", lambda f: _loads_ahead(f) and f.persistent),
+    ("ring_start", "common/ring_start.j2", _loads_ahead),
+    ("after_reads", "sm100/after_reads.j2", lambda f: _copies_ahead(f) and f.persistent),
     ("wait_done", "sm100/wait_done_walk.j2", lambda f: f.prefetch and f.persistent),
     ("wait_done", "sm100/wait_done.j2", lambda f: f.prefetch),
+    ("producer", "sm100/producer_cooperative.j2", lambda f: f.specialized and f.cooperative),
     ("producer", "sm100/producer.j2", lambda f: f.specialized),
+    ("copied", "sm100/copied_pair.j2", lambda f: f.specialized and f.cooperative and f.pair),
+    ("copied", "sm100/copied_cta.j2", lambda f: f.specialized and f.cooperative),
     ("producer_walk", "common/producer_walk.wrap.j2", lambda f: f.walks),
-    ("walk_rule", "sm100/mainloop_rule.j2", lambda f: f.prefetch and f.persistent),
+    ("walk_rule", "sm100/mainloop_rule.j2", _one_walk),
     ("mainloop_rule", "sm100/mainloop_rule.j2", lambda f: f.prefetch and not f.persistent),
-    ("partition_walk", "common/partition_cta.j2", lambda f: f.prefetch and f.persistent),
-    ("partition", "common/partition_cooperative.j2", lambda f: f.cooperative),
+    (
+        "partition_walk",
+        "common/partition_cooperative.j2",
+        lambda f: _copies_ahead(f) and f.persistent,
+    ),
+    ("partition_walk", "common/partition_cta.j2", _one_walk),
+    ("partition", "common/partition_cooperative.j2", lambda f: f.cooperative and not _one_walk(f)),
     ("partition", "sm100/partition_pair_multicast.j2", lambda f: f.multicast and f.pair),
     ("partition", "sm100/partition_multicast.j2", lambda f: f.multicast),
-    ("partition", "common/partition_cta.j2", lambda f: not (f.prefetch and f.persistent)),
+    ("partition", "common/partition_cta.j2", lambda f: not _one_walk(f)),
     ("half_of_b", "sm100/half_of_b.j2", lambda f: f.pair and not f.persistent),
-    ("arm", "sm100/arm_pair.j2", lambda f: f.specialized and f.pair),
-    ("arm", "common/arm_cta.j2", lambda f: not f.serial),
+    ("arm", "sm100/arm_pair.j2", lambda f: f.pair and not f.cooperative),
+    ("arm", "common/arm_cta.j2", lambda f: not (f.serial or f.cooperative)),
     ("copy", "sm100/copy_pair_multicast.j2", lambda f: f.pair and f.multicast),
     ("copy", "sm100/copy_multicast.j2", lambda f: f.specialized and f.multicast),
-    ("copy", "sm100/copy_pair.j2", lambda f: f.specialized and f.pair),
-    ("copy", "common/copy_cta.j2", lambda f: not f.serial),
-    ("next_stage", "common/next_stage.j2", lambda f: not f.serial),
+    ("copy", "sm100/copy_pair.j2", lambda f: f.pair and not f.cooperative),
+    ("copy", "common/copy_cta.j2", lambda f: not (f.serial or f.cooperative)),
+    ("next_stage", "common/next_stage.j2", lambda f: f.specialized or _loads_ahead(f)),
     ("mma", "sm100/mma.j2", lambda f: f.specialized),
     ("mma_walk", "sm100/mma_walk.wrap.j2", lambda f: f.walks),
     ("mma_slot", "sm100/mma_slot.j2", lambda f: f.ring),

@@ -169,6 +169,35 @@ def load_words(plan: Plan) -> dict[str, str]:
     return {"a": tile["m"], "b": b, "bytes": "AB_BYTES"}
 
 
+def plain_words(plan: Plan) -> dict[str, str]:
+    """Plain copies: which threads share them, and how they name the tile of this CTA.
+
+    A kernel that walks over tiles partitions all of A and B, any other those of its tile.
+    """
+    producer, tile = plan.role(Role.PRODUCER), tile_words(plan)
+    b_tile = "b_tile" if plan.geometry.is_pair else tile["n"]
+    words = {
+        "who": "CTA",
+        "threads": "THREADS",
+        "thread": "thread_idx",
+        "modes": "(row, k, k_tile)",
+        "m_tile": tile["m"],
+        "b_tile": b_tile,
+        "a_at": "",
+        "b_at": "",
+    }
+    if plan.persistent:
+        words |= {"m_tile": "None", "b_tile": "None", "modes": "(row, k, m_tile, k_tile)"}
+        words |= {"a_at": "m_tile, ", "b_at": f"{b_tile}, "}
+    if producer.code:
+        one = len(producer.warps) == 1
+        words |= {"who": "warp" if one else "producer"}
+        words["threads"] = "32" if one else "32 * PRODUCER_WARPS"
+        if min(producer.warps) > 0:
+            words["thread"] = "thread_idx - 32 * PRODUCER_WARP"
+    return words
+
+
 def _tiles(extent: str, tile: str, cluster: str, ragged: bool) -> str:
     """How many cluster tiles cover `extent`."""
     step = f"{tile} * {cluster}" if cluster else tile

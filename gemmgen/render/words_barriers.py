@@ -146,6 +146,8 @@ def _words(plan: Plan, barrier: BarrierPlan) -> BarrierWords:
         who = "one arrive a CTA" if barrier.arrivals.value > 1 else "one arrive"
     elif ArriveHow.THREADS in how:
         who = "every thread"
+        if barrier.purpose is Purpose.AB_FULL:
+            who = "every producer thread"
     elif ArriveHow.WARPS in how:
         who = "each mma warp"
     else:

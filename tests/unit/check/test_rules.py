@@ -13,6 +13,7 @@ ALL = sorted(path.stem for path in SPECS.glob("v*.toml"))
 V3, V8 = "v3_warp_specialized", "v8_persistent"
 H5, H6 = "hopper/h5_warp_specialized", "hopper/h6_two_consumers"
 H9, H10 = "hopper/h9_persistent", "hopper/h10_pingpong"
+PLAIN = {"load.kind": "cooperative", "barriers.ab_full.arrive.0.how": "threads"}
 BAD: list[tuple[str, str, str, Changes]] = [
     ("P201", "another architecture's instruction", "v4_swizzle", {"mma.kind": "wgmma"}),
     ("P202", "columns beyond 256", "v4_swizzle", {"tile.n": 512, "mma.n": 512}),
@@ -82,6 +83,12 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P234", "epilogue from warp 2", V8, {"roles.epilogue.warps": [2, 3, 4, 5],
      "roles.mma.warps": [0], "roles.producer.warps": [1]}),
     ("P235", "copies by one warp", "tirx/v2_k_loop", {"roles.producer.warps": [0]}),
+    ("P235", "a row for more threads than divide the CTA", "tirx/v2_k_loop",
+     {"smem.swizzle": "none", "tile.k": 208}),
+    ("P235", "a row for more threads than there are", "v3_warp_specialized",
+     PLAIN | {"tile.k": 512, "pipeline.ab_stages": 1}),
+    ("P235", "copies by warps apart", V8,
+     PLAIN | {"roles.producer.warps": [4, 6], "roles.mma.warps": [5]}),
     ("P235", "rows off a pass", "tirx/v2_k_loop", {"tile.n": 72, "mma.n": 72}),
     ("P236", "consumers apart", "tirx/v9_two_consumers", {"roles.mma.warps": [8, 10]}),
     ("P236", "two consumers of one instruction", V8, {"roles.mma.warps": [4, 5],
@@ -110,6 +117,7 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P256", "ab_empty not pre-armed", V3, {"barriers.ab_empty.pre_armed": False}),
     ("P256", "ab_full pre-armed", V3, {"barriers.ab_full.pre_armed": True}),
     ("P257", "thread arrival for loads", "v4_swizzle", {"barriers.ab_full.arrive.0.how": "thread"}),
+    ("P257", "bytes of plain copies", "v4_swizzle", {"load.kind": "cooperative"}),
     ("P257", "thread arrival for MMAs", "v4_swizzle", {"barriers.ab_empty.arrive.0.how": "thread"}),
     ("P258", "commit without the peer", "v7_two_cta", {"barriers.ab_empty.arrive.0.to": "self"}),
     ("P258", "commit to itself under multicast", "v6_multicast",
@@ -134,7 +142,6 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P291", "f16 accumulation", "v4_swizzle", {"problem.acc_dtype": "f16"}),
     ("P292", "M-major A", "v4_swizzle", {"problem.a.major": "m"}),
     ("P292", "M-major D", "v4_swizzle", {"problem.d.major": "m"}),
-    ("P293", "cooperative loads", "v4_swizzle", {"load.kind": "cooperative"}),
     ("P293", "one K step of several MMAs", "v0_single_tile", {"tile.k": 64}),
     ("P293", "one K step", "v1_kloop", {"problem.k_extent": "one_step"}),
     ("P293", "one K step of plain loads", "tirx/v3_tiled", {"problem.k_extent": "one_step"}),

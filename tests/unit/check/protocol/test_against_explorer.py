@@ -14,12 +14,26 @@ from gemmgen.plan.program import make_program
 from gemmgen.plan.steps import Program
 
 LIMIT = 20_000
+COPIES_AHEAD = {
+    "load.kind": "cooperative",
+    "roles.producer.warps": [0, 1, 2, 3],
+    "barriers.tma": None,
+}
+COPIES_BESIDE = {
+    "load.kind": "cooperative",
+    "pipeline.ab_stages": 1,
+    "roles.producer.warps": [0, 1],
+    "roles.mma.warps": [2],
+    "barriers.ab_full.arrive.0.how": "threads",
+}
 FEW = [
     ("v0_single_tile", {}, 1, 1),
     ("v1_kloop", {}, 3, 1),
     ("v2_pipeline", {"pipeline.ab_stages": 2}, 5, 1),
     ("v3_warp_specialized", {"pipeline.ab_stages": 1}, 3, 1),
     ("v3_warp_specialized", {"pipeline.ab_stages": 2}, 5, 1),
+    ("tirx/v5_two_stage", COPIES_AHEAD, 3, 1),
+    ("v3_warp_specialized", COPIES_BESIDE, 3, 1),
 ]
 SHARED = {"cluster.m": 1, "load.multicast": ["a"]}
 MANY = [
