@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from gemmgen.files import cache_folder
 from gemmgen.plan import Plan
+from gemmgen.render.bytecode import BytecodeFile
 from gemmgen.render.context import build
 from gemmgen.render.formatter import format_source
 from gemmgen.render.slots import choose
@@ -43,10 +43,9 @@ def templates_folder() -> Path:
 
 @functools.cache
 def _environment(folder: Path) -> jinja2.Environment:
-    compiled = cache_folder("templates")
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
-        bytecode_cache=jinja2.FileSystemBytecodeCache(str(compiled)) if compiled else None,
+        bytecode_cache=BytecodeFile(folder),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -95,6 +94,8 @@ def render(
         text = environment.get_template(SKELETON).render(context)
     except jinja2.TemplateError as error:
         raise GemmgenError([_fault(plan, error)]) from error
+    if isinstance(environment.bytecode_cache, BytecodeFile):
+        environment.bytecode_cache.save()
     kept = (line for line in text.splitlines() if line.strip(" ") != _EMPTY)
     return format_source("\n".join(kept) + "\n", plan.spec.name)
 
