@@ -20,11 +20,10 @@ class Event:
         who: thread or unit, for instance ``CTA 0 mma``.
         what: in words.
         tags: resources that it touches.
-        before: bit set of the events that happen before it in every interleaving.
-        past: bit set of the event and all before it.
+        past: bit set of the event and all that happen before it in every interleaving.
     """
 
-    __slots__ = ("_what", "before", "number", "past", "tags", "who")
+    __slots__ = ("_what", "number", "past", "tags", "who")
 
     def __init__(
         self, number: int, who: str, what: Text, tags: tuple[Tag, ...], before: int
@@ -33,7 +32,6 @@ class Event:
         self.who = who
         self._what = what
         self.tags = tags
-        self.before = before
         self.past = before | 1 << number
 
     @property
@@ -42,7 +40,7 @@ class Event:
 
     def after(self, number: int) -> bool:
         """Whether event `number` happens before this one in every interleaving."""
-        return bool(self.before >> number & 1)
+        return bool(self.past >> number & 1) and number != self.number
 
 
 class History:

@@ -34,7 +34,7 @@ def prove(run: Run) -> Iterator[Fault]:
 
 
 def _after(run: Run, event: int, cause: int) -> bool:
-    return bool(run.history.events[event].before >> cause & 1)
+    return run.history.events[event].after(cause)
 
 
 def _after_all(run: Run, event: int, causes: list[int]) -> bool:
@@ -42,7 +42,7 @@ def _after_all(run: Run, event: int, causes: list[int]) -> bool:
     wanted = 0
     for cause in causes:
         wanted |= 1 << cause
-    return not wanted & ~run.history.events[event].before
+    return not wanted & ~run.history.events[event].past
 
 
 def _name(key: Key) -> str:
