@@ -15,12 +15,11 @@ from typing import Any
 
 from gemmgen.frozen import frozen
 from gemmgen.plan import Plan
-from gemmgen.render.slots import Facts
+from gemmgen.render.facts import Facts, Rule
 from gemmgen.render.words import load_words
 from gemmgen.spec import Spec
 from gemmgen.terms import Arch
 
-Rule = tuple[str, str, Callable[[Facts], bool]]
 EMPTY = ""
 WIDTH = 96
 ANNOUNCE = {False: "ablate/announce_cta.j2", True: "ablate/announce_leader.j2"}

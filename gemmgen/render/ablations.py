@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gemmgen.render.ablate import EMPTY, Ablation, Rule, combine
-from gemmgen.render.slots import Facts
+from gemmgen.render.ablate import EMPTY, Ablation, combine
+from gemmgen.render.facts import Facts, Rule
 from gemmgen.spec import Spec
 from gemmgen.terms import Arch
 

@@ -6,177 +6,14 @@ slot whose requirement holds wins; a slot without one stays empty.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from gemmgen.frozen import frozen
-from gemmgen.plan import Plan, Purpose
-from gemmgen.plan.roles import is_specialized
+from gemmgen.plan import Plan
+from gemmgen.render.facts import Facts, Rule
 from gemmgen.render.slots_sm90 import SM90
-from gemmgen.terms import (
-    Arch,
-    ArriveHow,
-    EpilogueKind,
-    KExtent,
-    LoadKind,
-    MainloopKind,
-    Role,
-    SchedulerKind,
-    Swizzle,
-)
-
-
-@frozen
-class Facts:
-    """What decides between partials; every field is read off the plan.
-
-    Attributes:
-        serial: one load at a time, one buffer.
-        prefetch: one warp runs a ring of loads ahead of its MMAs.
-        specialized: producer and mma are different warps.
-        one_step: K is one MMA deep.
-        blocks: several MMAs a k_tile.
-        swizzled: operand buffers are swizzled.
-        cluster: more than one CTA a cluster.
-        pair: two CTAs share an MMA.
-        pairs: several CTA pairs share a cluster.
-        line: a cluster is one row or one column of CTAs without pairs.
-        wide: a cluster has several CTAs along N.
-        multicast: a load is written to several CTAs.
-        multicast_both: the loads of A and of B are.
-        persistent: a CTA walks over several output tiles.
-        walks: each role of a persistent, warp-specialized kernel walks over them for itself.
-        double: two register buffers in the epilogue.
-        cooperative: all threads copy the operands.
-        single: one tile in all.
-        grouped: tiles are walked in groups of rows.
-        ring: several accumulators that an mma warp walks over.
-        consumers: several mma warps.
-        stores: D leaves through shared memory and TMA.
-        reuse: a staged chunk of D is filled again.
-        held: the converted tile waits in registers for the release of its accumulator.
-        releases: a barrier hands accumulators back to mma.
-        each_thread: every thread releases the accumulator for itself.
-        columns: the groups are of columns.
-        ragged: tiles may hang over the edges of D.
-        registers: setmaxnreg moves registers between roles.
-        pingpong: consumers take tiles in turn.
-        shares_tile: each consumer has some rows of the tile.
-        deferred: a tile is stored under the next one.
-        uneven: a tile does not fill each staged chunk of D equally often.
-        told: a barrier says that the accumulator of the one tile is complete.
-        apart: some of the warps that come to the epilogue of a tile have no part in it.
-        by_role: each role finds out for itself which consumer a warp works for.
-        dependent: the kernel may start before the grid ahead of it has ended.
-    """
-
-    serial: bool
-    prefetch: bool
-    specialized: bool
-    one_step: bool
-    blocks: bool
-    swizzled: bool
-    cluster: bool
-    pair: bool
-    pairs: bool
-    line: bool
-    wide: bool
-    multicast: bool
-    multicast_both: bool
-    persistent: bool
-    walks: bool
-    double: bool
-    cooperative: bool
-    single: bool
-    grouped: bool
-    ring: bool
-    consumers: bool
-    stores: bool
-    reuse: bool
-    held: bool
-    releases: bool
-    each_thread: bool
-    columns: bool
-    ragged: bool
-    registers: bool
-    pingpong: bool
-    shares_tile: bool
-    deferred: bool
-    uneven: bool
-    told: bool
-    apart: bool
-    by_role: bool
-    dependent: bool
-
-    @classmethod
-    def of(cls, plan: Plan) -> Facts:
-        """Read the facts off `plan`."""
-        spec = plan.spec
-        return cls(
-            serial=spec.mainloop.kind is MainloopKind.SERIAL,
-            prefetch=spec.mainloop.kind is MainloopKind.PREFETCH,
-            specialized=is_specialized(spec),
-            one_step=spec.problem.k_extent is KExtent.ONE_STEP,
-            blocks=plan.geometry.k_blocks > 1,
-            swizzled=spec.smem.swizzle is not Swizzle.NONE,
-            cluster=plan.geometry.cluster_size > 1,
-            pair=plan.geometry.is_pair,
-            line=plan.geometry.is_line,
-            wide=plan.geometry.cluster_n > 1,
-            pairs=plan.geometry.is_pair and plan.geometry.cluster_size > 2,
-            multicast=any(copy.mask is not None for copy in plan.copies),
-            multicast_both=all(copy.mask is not None for copy in plan.copies),
-            walks=plan.persistent and is_specialized(spec),
-            persistent=spec.scheduler.kind is SchedulerKind.PERSISTENT,
-            double=spec.epilogue.register_buffers == 2,
-            cooperative=spec.load.kind is LoadKind.COOPERATIVE,
-            single=spec.scheduler.kind is SchedulerKind.SINGLE,
-            grouped=plan.walk.grouped,
-            ring=spec.pipeline.acc_stages > 1,
-            consumers=plan.geometry.consumers > 1,
-            stores=plan.output is not None,
-            reuse=plan.output is not None and plan.output.reused,
-            held=plan.epilogue.held,
-            releases=plan.barrier(Purpose.ACC_EMPTY) is not None,
-            each_thread=any(
-                arrive.how is ArriveHow.THREADS and arrive.by is Role.EPILOGUE
-                for barrier in plan.barriers
-                for arrive in barrier.arrives
-            ),
-            columns=plan.walk.group_n is not None,
-            ragged=plan.problem.ragged,
-            registers=plan.launch.min_blocks is not None,
-            pingpong=spec.mainloop.kind is MainloopKind.PINGPONG,
-            shares_tile=plan.geometry.acc_rows != plan.geometry.tile_m,
-            deferred=bool(spec.epilogue.deferred),
-            uneven=plan.output is not None and bool(spec.epilogue.chunks % plan.output.stages),
-            told=plan.barrier(Purpose.ACC_FULL) is not None and not plan.persistent,
-            apart=bool(plan.role(Role.EPILOGUE).code),
-            by_role=plan.consumer is not None and not plan.consumer.at_setup,
-            dependent=plan.launch.dependent,
-        )
-
-
-Rule = tuple[str, str, Callable[[Facts], bool]]
+from gemmgen.terms import Arch, EpilogueKind
 
 
 def _always(_: Facts) -> bool:
     return True
-
-
-def _in_turn(facts: Facts) -> bool:
-    return facts.cooperative and facts.serial
-
-
-def _copies_ahead(facts: Facts) -> bool:
-    return facts.cooperative and facts.prefetch
-
-
-def _loads_ahead(facts: Facts) -> bool:
-    return facts.prefetch and not facts.cooperative
-
-
-def _one_walk(facts: Facts) -> bool:
-    return facts.prefetch and facts.persistent
 
 
 SM100: tuple[Rule, ...] = (
@@ -210,20 +47,20 @@ SM100: tuple[Rule, ...] = (
     (
         "tile_walk",
         "sm100/tile_walk_copy_ahead.wrap.j2",
-        lambda f: _copies_ahead(f) and f.persistent,
+        lambda f: f.copies_ahead and f.persistent,
     ),
     ("tile_walk", "sm100/tile_walk.wrap.j2", lambda f: f.persistent and not f.specialized),
-    ("mainloop", "sm100/mainloop_cooperative.j2", _in_turn),
+    ("mainloop", "sm100/mainloop_cooperative.j2", lambda f: f.in_turn),
     ("mainloop", "sm100/mainloop_one_step.j2", lambda f: f.serial and f.one_step),
     ("mainloop", "sm100/mainloop_serial.j2", lambda f: f.serial),
-    ("mainloop", "sm100/mainloop_copy_ahead.j2", _copies_ahead),
+    ("mainloop", "sm100/mainloop_copy_ahead.j2", lambda f: f.copies_ahead),
     ("mainloop", "sm100/mainloop_prefetch.j2", lambda f: f.prefetch),
-    ("k_walk", "sm100/k_walk.wrap.j2", lambda f: _in_turn(f) and not f.one_step),
-    ("prologue", "sm100/prologue_walk.j2", lambda f: _loads_ahead(f) and f.persistent),
-    ("prologue", "common/prologue.j2", _loads_ahead),
-    ("ring_start", "sm100/ring_start_walk.j2", lambda f: _loads_ahead(f) and f.persistent),
-    ("ring_start", "common/ring_start.j2", _loads_ahead),
-    ("after_reads", "sm100/after_reads.j2", lambda f: _copies_ahead(f) and f.persistent),
+    ("k_walk", "sm100/k_walk.wrap.j2", lambda f: f.in_turn and not f.one_step),
+    ("prologue", "sm100/prologue_walk.j2", lambda f: f.loads_ahead and f.persistent),
+    ("prologue", "common/prologue.j2", lambda f: f.loads_ahead),
+    ("ring_start", "sm100/ring_start_walk.j2", lambda f: f.loads_ahead and f.persistent),
+    ("ring_start", "common/ring_start.j2", lambda f: f.loads_ahead),
+    ("after_reads", "sm100/after_reads.j2", lambda f: f.copies_ahead and f.persistent),
     ("wait_done", "sm100/wait_done_walk.j2", lambda f: f.prefetch and f.persistent),
     ("wait_done", "sm100/wait_done.j2", lambda f: f.prefetch),
     ("producer", "sm100/producer_cooperative.j2", lambda f: f.specialized and f.cooperative),
@@ -231,18 +68,18 @@ SM100: tuple[Rule, ...] = (
     ("copied", "sm100/copied_pair.j2", lambda f: f.specialized and f.cooperative and f.pair),
     ("copied", "sm100/copied_cta.j2", lambda f: f.specialized and f.cooperative),
     ("producer_walk", "common/producer_walk.wrap.j2", lambda f: f.walks),
-    ("walk_rule", "sm100/mainloop_rule.j2", _one_walk),
+    ("walk_rule", "sm100/mainloop_rule.j2", lambda f: f.one_walk),
     ("mainloop_rule", "sm100/mainloop_rule.j2", lambda f: f.prefetch and not f.persistent),
     (
         "partition_walk",
         "common/partition_cooperative.j2",
-        lambda f: _copies_ahead(f) and f.persistent,
+        lambda f: f.copies_ahead and f.persistent,
     ),
-    ("partition_walk", "common/partition_cta.j2", _one_walk),
-    ("partition", "common/partition_cooperative.j2", lambda f: f.cooperative and not _one_walk(f)),
+    ("partition_walk", "common/partition_cta.j2", lambda f: f.one_walk),
+    ("partition", "common/partition_cooperative.j2", lambda f: f.cooperative and not f.one_walk),
     ("partition", "sm100/partition_pair_multicast.j2", lambda f: f.multicast and f.pair),
     ("partition", "sm100/partition_multicast.j2", lambda f: f.multicast),
-    ("partition", "common/partition_cta.j2", lambda f: not _one_walk(f)),
+    ("partition", "common/partition_cta.j2", lambda f: not f.one_walk),
     ("half_of_b", "sm100/half_of_b.j2", lambda f: f.pair and not f.persistent),
     ("arm", "sm100/arm_pair.j2", lambda f: f.pair and not f.cooperative),
     ("arm", "common/arm_cta.j2", lambda f: not (f.serial or f.cooperative)),
@@ -250,7 +87,7 @@ SM100: tuple[Rule, ...] = (
     ("copy", "sm100/copy_multicast.j2", lambda f: f.specialized and f.multicast),
     ("copy", "sm100/copy_pair.j2", lambda f: f.pair and not f.cooperative),
     ("copy", "common/copy_cta.j2", lambda f: not (f.serial or f.cooperative)),
-    ("next_stage", "common/next_stage.j2", lambda f: f.specialized or _loads_ahead(f)),
+    ("next_stage", "common/next_stage.j2", lambda f: f.specialized or f.loads_ahead),
     ("mma", "sm100/mma.j2", lambda f: f.specialized),
     ("mma_walk", "sm100/mma_walk.wrap.j2", lambda f: f.walks),
     ("mma_slot", "sm100/mma_slot.j2", lambda f: f.ring),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from gemmgen.render.facts import Facts, Rule
 
-if TYPE_CHECKING:
-    from gemmgen.render.slots import Facts, Rule
 
-_always: Callable[[Facts], bool] = lambda _: True  # noqa: E731
+def _always(_: Facts) -> bool:
+    return True
+
 
 SM90: tuple[Rule, ...] = (
     ("imports", "sm90/imports.j2", _always),

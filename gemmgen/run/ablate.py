@@ -16,7 +16,7 @@ from gemmgen.records import CaseRecord, Triple
 from gemmgen.render.ablate import Ablation
 from gemmgen.render.ablations import ABLATIONS
 from gemmgen.render.engine import render
-from gemmgen.render.slots import Facts
+from gemmgen.render.facts import Facts
 from gemmgen.spec import load, parse_spec
 from gemmgen.spec.override import override
 from gemmgen.terms import Finding, GemmgenError
