@@ -84,7 +84,7 @@ class Shape(click.ParamType[tuple[int, int, int]]):
     "--races/--no-races",
     default=True,
     show_default=True,
-    help="Look for races in the emulator (E260 to E269), at half again the time.",
+    help="Look for races in the emulator (E260 to E270), at half again the time.",
 )
 @click.option(
     "--sm-count",

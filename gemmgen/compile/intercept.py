@@ -140,6 +140,7 @@ def capture(host: HostFunction, *args: Any, sm_count: int = 148) -> tuple[Launch
             smem_bytes=raw.config.smem_bytes,
             params=raw.params,
             stream=raw.config.stream,
+            dependent=raw.config.dependent,
         )
         for raw in recorder.launches
     )

@@ -13,6 +13,7 @@ Dim3 = tuple[int, int, int]
 
 # cudaLaunchAttributeID, CUDA Runtime API, "Data types used by CUDA Runtime".
 _CLUSTER_DIMENSION = 4
+_PROGRAMMATIC_STREAM_SERIALIZATION = 6
 
 # Bytes of a scalar `.param` by its PTX type (PTX ISA, "Fundamental Types").
 _SCALAR_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
@@ -25,7 +26,8 @@ class Launch:
     ``grid``, ``block`` and ``cluster`` are (x, y, z); ``grid`` counts CTAs. ``smem_bytes`` is
     dynamic shared memory. ``params`` holds one value for each ``.param`` of ``entry``, cut to the
     exact size that the PTX declares. ``stream`` is the handle that the caller passed (0: the
-    default stream).
+    default stream). ``dependent``: a programmatic dependent launch, which lets the grid start
+    before the one ahead of it in the stream has ended.
     """
 
     ptx: str
@@ -36,6 +38,7 @@ class Launch:
     smem_bytes: int
     params: tuple[bytes, ...]
     stream: int = 0
+    dependent: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,14 @@ class LaunchConfig:
         """Cluster shape in CTAs; (1, 1, 1) when the launch names none."""
         value = self.attributes.get(_CLUSTER_DIMENSION)
         return (1, 1, 1) if value is None else struct.unpack_from("<3I", value)
+
+    @property
+    def dependent(self) -> bool:
+        """Whether the launch allows programmatic stream serialization (CUDA Programming Guide,
+        "Programmatic Dependent Launch and Synchronization").
+        """
+        value = self.attributes.get(_PROGRAMMATIC_STREAM_SERIALIZATION)
+        return value is not None and struct.unpack_from("<i", value)[0] != 0
 
 
 CONFIG_BYTES = 56

@@ -98,6 +98,7 @@ def _machine(
         hub=Hub(listeners),
         dynamic_base=loaded.dynamic_base,
         local_bytes=loaded.local_bytes,
+        dependent=launch.dependent,
     )
 
 

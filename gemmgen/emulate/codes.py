@@ -116,4 +116,9 @@ CODES: Mapping[str, str] = {
     " into the CTA, or end with a cluster barrier.",
     "E269": "An element of the output is written twice, though in order: two tiles or two threads"
     " overlap. Where they hold the same value no result is wrong, and the work is done twice.",
+    "E270": "The launch is a programmatic dependent one: the grid may start before the grid ahead"
+    " of it in the stream has ended, whose results are visible only once griddepcontrol.wait has"
+    " returned (PTX ISA, griddepcontrol). Here global memory is read or written by a thread that"
+    " has not waited, nor does a barrier order the access after the wait of another thread of the"
+    " cluster. Let every thread wait at the end of its setup, or launch without `use_pdl`.",
 }

@@ -56,7 +56,8 @@ class Listener:
         - ``tmem_wait``: `ld` or `st`; ``tmem_unwaited``: the instruction that uses what the
           tcgen05.ld loads with no wait between, None where the kernel has no wait at all;
         - ``wgmma``, ``wgmma_commit``, ``wgmma_wait``: a wgmma that a warp has issued; None; those
-          that it has waited for.
+          that it has waited for;
+        - ``grid_wait``: None, griddepcontrol.wait.
         """
 
     def on_access(

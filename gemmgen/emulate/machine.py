@@ -234,6 +234,7 @@ class Machine:
         hub: Hub,
         dynamic_base: int,
         local_bytes: int = 0,
+        dependent: bool = False,
     ) -> None:
         self.grid = grid
         self.block = block
@@ -246,6 +247,7 @@ class Machine:
         self.hub = hub
         self.dynamic_base = dynamic_base
         self.local_bytes = local_bytes
+        self.dependent = dependent  # the grid may start before the one ahead of it has ended
         self.barrier_names = _name_barriers(barriers, dynamic_base)
         self.progress = 0
         self.instructions = 0

@@ -19,7 +19,7 @@ class Settings:
     until E218; 0 means no limit. ``quantum``: basic blocks that a warp runs before another is
     picked. ``livelock_instructions``: warp instructions without any progress until E202.
     ``check_uninitialised``: raise E207 on a read of shared memory that nothing has written.
-    ``races``: look for races as well (E260 to E269), on top of what always is looked for.
+    ``races``: look for races as well (E260 to E270), on top of what always is looked for.
     """
 
     timing: str = "lazy"

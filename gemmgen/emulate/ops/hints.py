@@ -1,8 +1,9 @@
 """Instructions without an effect here: prefetches, proxy fences, programmatic launch.
 
 `griddepcontrol.wait` waits for earlier grids and `launch_dependents` lets later ones begin (PTX ISA
-"griddepcontrol"); one launch is emulated, so neither has an effect. Proxy fences order generic and
-asynchronous accesses; shared memory is emulated in program order, so they have no effect on values.
+"griddepcontrol"); one launch is emulated, so neither holds anyone up, but listeners see the wait.
+Proxy fences order generic and asynchronous accesses; shared memory is emulated in program order, so
+they have no effect on values.
 """
 
 from __future__ import annotations
@@ -17,9 +18,21 @@ def _nothing(g: Group) -> None:
     pass
 
 
-@op("griddepcontrol.wait", "griddepcontrol.launch_dependents")
-def griddepcontrol(d: Decoder) -> Run:
-    """Programmatic dependent launch: there is one grid."""
+@op("griddepcontrol.wait")
+def grid_wait(d: Decoder) -> Run:
+    """The grids ahead of this one have ended; listeners see it."""
+    d.allow()
+
+    def run(g: Group) -> None:
+        if g.machine.hub.sync:
+            g.machine.hub.on_sync(g, d.instr, "grid_wait", None)
+
+    return run
+
+
+@op("griddepcontrol.launch_dependents")
+def launch_dependents(d: Decoder) -> Run:
+    """The grid after this one may begin: there is none."""
     d.allow()
     return _nothing
 

@@ -10,7 +10,7 @@ from gemmgen.emulate.listener import Listener
 from gemmgen.emulate.machine import Cta, Group
 from gemmgen.emulate.mbarrier import MBarrier
 from gemmgen.emulate.ptx import Instr
-from gemmgen.emulate.race import edges, leaving
+from gemmgen.emulate.race import dependent, edges, leaving
 from gemmgen.emulate.race.access import Access, Actor, Offsets
 from gemmgen.emulate.race.barriers import flipped, signalled
 from gemmgen.emulate.race.issue import issued
@@ -25,7 +25,7 @@ _STRONG = ("volatile", "relaxed", "acquire", "release", "acq_rel", "mmio")
 class RaceDetector(Listener):
     """Reports accesses that nothing orders, whatever the schedule made of them.
 
-    Raises, out of the run that it listens to, EmulationError with the codes E260 to E269.
+    Raises, out of the run that it listens to, EmulationError with the codes E260 to E270.
 
     Args:
         rules: how strict to be.
@@ -60,6 +60,8 @@ class RaceDetector(Listener):
             tensor_access(group, instr, address, size, kind)
             return
         if space == "global":
+            if self.rules.strict and ".const" not in instr.opcode:
+                dependent.check(group, group.mask, instr)
             found = global_state(group.machine, self.rules).find(group, address)
             if found is None:
                 return

@@ -8,7 +8,7 @@ from typing import Any
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.machine import Cluster, Group
 from gemmgen.emulate.ptx import Instr
-from gemmgen.emulate.race import barriers
+from gemmgen.emulate.race import barriers, dependent
 from gemmgen.emulate.race.clocks import (
     AFTER,
     BEFORE,
@@ -148,6 +148,10 @@ def _wgmma_wait(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
     warp_clock(group.warp).finish(slots, group.mask)
 
 
+def _grid_wait(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
+    dependent.waited(group)
+
+
 HANDLERS: dict[str, Handler] = {
     "init": _init,
     "init_again": _init_again,
@@ -167,4 +171,5 @@ HANDLERS: dict[str, Handler] = {
     "wgmma": _wgmma,
     "wgmma_commit": _wgmma_commit,
     "wgmma_wait": _wgmma_wait,
+    "grid_wait": _grid_wait,
 }

@@ -11,6 +11,7 @@ from operator import is_
 
 from gemmgen.emulate.asyncops import AsyncOp, Touch
 from gemmgen.emulate.machine import Group
+from gemmgen.emulate.race import dependent
 from gemmgen.emulate.race.access import Access, Actor
 from gemmgen.emulate.race.barriers import check_async
 from gemmgen.emulate.race.clocks import Clock
@@ -86,7 +87,7 @@ class Issued:
 
 
 def issued(operation: AsyncOp, rules: Rules) -> None:
-    """Check an operation at its issue. Raises E260, E261, E263, E264, E265, E266, E269."""
+    """Check an operation at its issue. Raises E260, E261, E263 to E266, E269, E270."""
     group = operation.group
     if group is None or operation.kind not in NAMES:
         return  # the writing step of a store, which was seen with its reading step
@@ -103,6 +104,8 @@ def issued(operation: AsyncOp, rules: Rules) -> None:
     if operation.touches is not None:
         for touch in operation.touches():
             space = touch.space
+            if rules.strict and space == "global":
+                dependent.check(group, mask, operation.instr, NAMES[operation.kind])
             now = mark.actor(operation, group, touch.writes, proxy if space == "shared" else space)
             _touch(touch, now, rules)
 

@@ -21,6 +21,7 @@ TITLES = {
     "E267": "arrival or wait with the wrong scope",
     "E268": "CTA exits while something may still reach it",
     "E269": "output written twice",
+    "E270": "global memory used before griddepcontrol.wait",
 }
 
 ORDER = "nothing orders it after"
@@ -35,7 +36,8 @@ class Rules:
     Attributes:
         strict: follow the PTX ISA to the letter: tcgen05 fences between threads and before MMAs, a
             tcgen05.wait::ld before what was loaded is used, one init a barrier, and cluster scope
-            on an arrival in another CTA. CUTLASS 4.8 and quack 0.6.5 leave some of them out.
+            on an arrival in another CTA. CUTLASS 4.8 and quack 0.6.5 leave some of them out. In a
+            dependent launch, use no global memory before griddepcontrol.wait.
         once: names of buffers whose bytes are written once at the most.
     """
 

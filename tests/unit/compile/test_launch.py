@@ -48,6 +48,13 @@ def test_the_cluster_attribute_is_found_among_others() -> None:
     assert decode_config(config(3), attributes).cluster == (2, 3, 1)
 
 
+@pytest.mark.parametrize(("value", "dependent"), [(1, True), (0, False)])
+def test_programmatic_stream_serialization_makes_a_launch_dependent(value, dependent) -> None:
+    attributes = attribute(4, 2, 1, 1) + attribute(6, value)
+    assert decode_config(config(2), attributes).dependent is dependent
+    assert decode_config(config(1), attribute(4, 2, 1, 1)).dependent is False
+
+
 def test_the_attribute_array_is_72_bytes_an_attribute() -> None:
     assert attribute_array(config(3, address=0xABC0)) == (0xABC0, 216)
 
