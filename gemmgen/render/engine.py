@@ -6,8 +6,8 @@ only speak: every number and every choice is a field of the plan, and the words 
 `gemmgen.render.context`.
 
 A partial is a *fill*, text at column 0 that ``fill("slot")`` brings in and the caller indents, or a
-*wrap* (``….wrap.j2``), a macro around the body of a ``call wrap("slot")`` block. What every file has
-alike, header, constants and barrier map, the skeleton includes.
+*wrap* (``….wrap.j2``), a macro around the body of a ``call wrap("slot")`` block. The skeleton
+includes what every file has alike: header, constants and barrier map.
 """
 
 from __future__ import annotations
