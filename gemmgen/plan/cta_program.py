@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TypeAlias
 
-from gemmgen.plan.barriers import ArrivePlan, Purpose
+from gemmgen.plan.barriers import ArrivePlan, BarrierPlan, Purpose
 from gemmgen.plan.copies import Copy
 from gemmgen.plan.cursor import Cursor
 from gemmgen.plan.make import Plan
@@ -43,6 +43,7 @@ class CtaProgram:
         self.leader = g.leader(rank)
         self.leads = rank == self.leader
         self.group = tuple(range(self.leader, self.leader + g.cta_group))
+        self.parts: dict[Operand, tuple[Part, ...]] = {}
 
     # Steps of one place.
 
@@ -60,21 +61,24 @@ class CtaProgram:
         full = self.plan.barrier(Purpose.AB_FULL)
         if full is None:
             return
+        parts = self.parts.get(copy.operand)
+        if parts is None:
+            parts = self.parts[copy.operand] = tuple(self.written(copy, full))
+        yield Load(copy.operand, stage, full.name, slot=stage % full.depth, parts=parts, item=item)
+
+    def written(self, copy: Copy, full: BarrierPlan) -> Iterator[Part]:
+        """What any load of one operand writes, and whose `full` counts it."""
         g = self.plan.geometry
         along = self.rank // g.cluster_m
         if copy.operand is Operand.B:
             along = self.rank % g.cluster_m // g.cta_group
-        targets = copy.mask.targets(self.rank) if copy.mask else (self.rank,)
-        parts = tuple(
-            Part(
+        for target in copy.mask.targets(self.rank) if copy.mask else (self.rank,):
+            yield Part(
                 rank=target,
                 slice=along if copy.slices > 1 else 0,
                 bytes=copy.issued_bytes,
                 signal=g.leader(target) if full.on_leader else target,
             )
-            for target in targets
-        )
-        yield Load(copy.operand, stage, full.name, slot=stage % full.depth, parts=parts, item=item)
 
     def loads(self, stage: int, item: tuple[int, int]) -> Iterator[Step]:
         """Both operands of one k_tile, announced and issued."""
