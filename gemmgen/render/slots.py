@@ -41,9 +41,9 @@ SM100: tuple[Rule, ...] = (
     ("allocate", "sm100/allocate_cluster.j2", lambda f: f.cluster),
     ("allocate", "sm100/allocate_cta.j2", _always),
     ("init", "common/init.j2", _always),
-    ("before_allocation", "sm100/before_allocation.j2", lambda f: f.dependent),
+    ("await_grids", "sm100/await_grids.j2", lambda f: f.dependent),
     ("own_slot", "sm100/own_slot.j2", lambda f: f.consumers and not f.by_role),
-    ("pdl", "common/pdl.j2", lambda f: f.dependent),
+    ("launch_dependents", "sm100/launch_dependents.j2", lambda f: f.dependent),
     (
         "tile_walk",
         "sm100/tile_walk_copy_ahead.wrap.j2",

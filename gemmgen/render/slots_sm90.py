@@ -32,7 +32,7 @@ SM90: tuple[Rule, ...] = (
     ("start", "sm90/start_cluster.j2", lambda f: f.cluster),
     ("start", "sm90/start_cta.j2", lambda f: not f.cooperative),
     ("init", "common/init.j2", lambda f: not f.cooperative),
-    ("pdl", "common/pdl.j2", lambda f: f.dependent),
+    ("pdl", "sm90/pdl.j2", lambda f: f.dependent),
     ("mainloop", "sm90/mainloop_cooperative.j2", lambda f: f.cooperative),
     ("mainloop", "sm90/mainloop_serial.j2", lambda f: f.serial),
     ("mainloop", "sm90/mainloop_prefetch.j2", lambda f: f.prefetch),
