@@ -110,7 +110,7 @@ def _barrier_notes(plan: Plan) -> list[str]:
             f"{named.name} gathers the epilogue warps of a CTA before its one arrive on "
             f"{released.name}."
         )
-    if named is not None and named.count > 1 and plan.tmem is not None:
+    if named is not None and named.count > 1:
         notes.append(f"Each consumer has its own: {named.name} + consumer.")
     if plan.persistent:
         notes.append("Phases run on across tiles: a barrier knows laps of its ring, not tiles.")

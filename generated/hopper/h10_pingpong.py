@@ -63,6 +63,7 @@ assert AB_BYTES * AB_STAGES + D_BYTES * CONSUMERS * D_STAGES + 1_024 <= 232_448,
 #   ab_empty[4]   mma: each warp, at both CTAs (8)           -> producer, 1: pre-armed
 #   mma_turn[2]   mma: each warp of the other consumer (4)   -> mma, 1 - consumer: pre-armed
 # EPILOGUE_BARRIER: the warps of an accumulator meet before and after they fill D.
+# Each consumer has its own: EPILOGUE_BARRIER + consumer.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 

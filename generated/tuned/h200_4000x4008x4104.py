@@ -61,6 +61,7 @@ assert AB_BYTES * AB_STAGES + D_BYTES * CONSUMERS * D_STAGES + 1_024 <= 232_448,
 #   ab_full[4]    producer: expect_tx, TMA bytes (1)         -> mma, 0
 #   ab_empty[4]   mma: each warp, at both CTAs (16)          -> producer, 1: pre-armed
 # EPILOGUE_BARRIER: the warps of an accumulator meet before and after they fill D.
+# Each consumer has its own: EPILOGUE_BARRIER + consumer.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
 
