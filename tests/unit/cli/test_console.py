@@ -36,7 +36,7 @@ def test_a_process_with_more_to_end_is_left_to_python(held: str) -> None:
 
 
 def test_a_thread_that_still_runs_is_waited_for() -> None:
-    thread = "import threading, time\ndef late():\n    time.sleep(0.3); print('late')\n"
+    thread = "import threading\ndef late():\n    threading.main_thread().join(); print('late')\n"
     done = _python(thread + "threading.Thread(target=late).start()\n" + RUN, "explain", "S102")
     assert done.returncode == 0
     assert done.stdout.endswith("late\n")
