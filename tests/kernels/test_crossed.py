@@ -23,6 +23,7 @@ pytestmark = pytest.mark.compile
 SPECS = Path(__file__).parents[2] / "specs"
 Shape = tuple[int, int, int]
 
+DEPENDENT = {"launch.dependent": True}
 STORE = {"epilogue.kind": "tma_store"}
 LAST = {"roles.epilogue.warps": [4, 5, 6, 7]}
 SHARERS = {"barriers.ab_empty.arrive[0].to": "sharers"}
@@ -193,8 +194,17 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
                        "pipeline.ab_stages": 2, "roles.mma.warps": [0, 1, 2, 3],
                        "roles.producer.warps": [4], "roles.epilogue.warps": list(range(16))},
      (1024, 128, 320)),
+    ("a dependent launch of CTA pairs", "v8_persistent", DEPENDENT, (512, 768, 448)),
+    ("a dependent launch of Hopper clusters", "hopper/h9_persistent", DEPENDENT, (520, 776, 200)),
+    ("a dependent launch of two consumers", "tirx/v9_two_consumers", DEPENDENT, (1024, 512, 320)),
+    ("a dependent launch of a cluster that multicasts", "v6_multicast", DEPENDENT,
+     (256, 1024, 320)),
+    ("a dependent launch of one K step", "v0_single_tile", DEPENDENT, (256, 512, 16)),
+    ("a dependent launch of plain loads", "hopper/h1_kloop", DEPENDENT, (256, 256, 192)),
 ]  # fmt: skip
 QUICK = {
+    "a dependent launch of CTA pairs",
+    "a dependent launch of Hopper clusters",
     "persistent plain copies, k_tiles under the stages",
     "two warps that do nothing but copy",
     "chunks of 32 columns, two register buffers",

@@ -8,6 +8,7 @@ from mutants.subjects import Rung
 
 RUN, ORDER, NONE = Expect.RUN, Expect.ORDER, Expect.NONE
 INIT, CLUSTER = r"mbarrier_init\(", r"cute\.arch\.cluster_(arrive|wait)\("
+SECOND_LOAD = r"cute\.copy\((tma_b|copy_ab, tBgB)\b"
 SYNC = r"cute\.arch\.sync_threads\(\)"
 
 
@@ -96,6 +97,21 @@ KINDS = (
         "setup_cluster_arrive_relaxed",
         "a relaxed arrive does not publish the inits before it",
         sub(r"cluster_arrive\(\)", "cluster_arrive_relaxed()", "setup"),
+        ORDER,
+    ),
+    kind(
+        "grid_wait_dropped",
+        "a dependent launch reads what the grid ahead may not have written yet",
+        drop(r"griddepcontrol_wait\(\)", "setup"),
+        ORDER,
+    ),
+    kind(
+        "grid_wait_late",
+        "the first load of a dependent launch comes before its wait",
+        both(
+            move(r"griddepcontrol_wait\(\)", SECOND_LOAD, "setup", to="producer"),
+            move(r"griddepcontrol_wait\(\)", SECOND_LOAD, "setup", to="mainloop"),
+        ),
         ORDER,
     ),
     kind(

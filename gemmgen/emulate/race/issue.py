@@ -6,6 +6,7 @@ checked at its issue, so that a fault shows whenever the operation really takes 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import is_
 
@@ -102,12 +103,19 @@ def issued(operation: AsyncOp, rules: Rules) -> None:
             check_async(barrier, signal)
             reached(barrier.cta, signal.access)
     if operation.touches is not None:
-        for touch in operation.touches():
+        touches = operation.touches()
+        if rules.strict and _uses_global(operation, touches):
+            dependent.check(group, mask, operation.instr, NAMES[operation.kind])
+        for touch in touches:
             space = touch.space
-            if rules.strict and space == "global":
-                dependent.check(group, mask, operation.instr, NAMES[operation.kind])
             now = mark.actor(operation, group, touch.writes, proxy if space == "shared" else space)
             _touch(touch, now, rules)
+
+
+def _uses_global(operation: AsyncOp, touches: Sequence[Touch]) -> bool:
+    """Whether an operation reads or writes global memory; what it reads of inputs is no touch."""
+    tensor = operation.kind in ("tma_load", "tma_store", "tma_reduce")
+    return tensor or any(touch.space == "global" for touch in touches)
 
 
 def _mark(operation: AsyncOp, group: Group, known: tuple[Clock, ...], strict: bool) -> Issued:
