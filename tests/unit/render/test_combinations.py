@@ -31,6 +31,7 @@ WRITEBACK: list[tuple[str, str, Changes]] = [
     ("beside a ring of one warp", "v2_pipeline", ONE_WARP | STORE),
     ("beside one warp that walks over tiles", "tirx/v6_persistent", ONE_WARP),
     ("one K step", "v0_single_tile", LAST),
+    ("half of those that copy", "tirx/v3_tiled", LAST | {"roles.producer.warps": list(range(8))}),
     ("a single tile", "v4_swizzle", LAST | {"scheduler.kind": "single"}),
 ]
 V9 = "tirx/v9_two_consumers"
@@ -103,7 +104,7 @@ def test_only_the_warps_of_the_epilogue_read_the_accumulator(name, changes) -> N
     assert "tmem" not in before
     for thread in make_program(plan, 3, 2).threads:
         reads = any(isinstance(step, Read) for step in thread.steps)
-        assert reads == (thread.name == "epilogue")
+        assert reads == (thread.name in {"epilogue", "copies"})
 
 
 @_ids(CONSUMERS)

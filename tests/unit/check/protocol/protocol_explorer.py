@@ -6,6 +6,7 @@ find what it wants when it is issued, a load must find its stage read, and so on
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,8 @@ from gemmgen.plan.steps import (
     Sync,
     Wait,
 )
+
+FLYING = -1
 
 
 class WrongError(Exception):
@@ -72,16 +75,24 @@ class State:
 
 
 class Explorer:
-    """Depth-first search over the states of `program`."""
+    """Depth-first search over the states of `program`.
 
-    def __init__(self, program: Program, limit: int) -> None:
+    `planned` is the program that it is a mutant of: who reads which accumulator, and how many MMAs
+    read a stage, are taken from there.
+    """
+
+    def __init__(self, program: Program, limit: int, planned: Program | None = None) -> None:
         self.program, self.limit = program, limit
         self.ranks = sorted({thread.rank for thread in program.threads})
         self.counts = {b.name: b.arrivals for b in program.barriers}
-        self.readers = {
-            rank: [i for i in program.readers if program.threads[i].rank == rank]
-            for rank in self.ranks
-        }
+        self.readers: dict[tuple[int, int], set[int]] = defaultdict(set)
+        self.uses: Counter[tuple[int, Any]] = Counter()
+        for index, thread in enumerate((planned or program).threads):
+            for step in thread.steps:
+                if isinstance(step, Read):
+                    self.readers[thread.rank, step.acc_slot].add(index)
+                elif isinstance(step, Mma):
+                    self.uses.update((rank, step.item) for rank in step.ranks)
 
     def wrong(self) -> str:
         """What goes wrong in some interleaving; empty when nothing does."""
@@ -122,7 +133,7 @@ class Explorer:
         if not all(self.done(state, rank) for rank in self.ranks):
             raise WrongError("deadlock")
         for (rank, slot), (_, _, readers) in state.slots.items():
-            if len(readers) < len(self.readers[rank]):
+            if len(readers) < len(self.readers[rank, slot]):
                 raise WrongError(f"accumulator slot {slot} of CTA {rank} not read")
         for key, (pending, tx, _) in state.barriers.items():
             if pending != self.counts[key[0]] or tx:
@@ -193,16 +204,14 @@ class Explorer:
         elif isinstance(step, Load):
             for part in step.parts:
                 key = (part.rank, step.operand.value, step.stage, part.slice)
-                if state.buffers.get(key, ("", "read"))[1] != "read":
-                    raise WrongError(f"{key} overwritten")
-                state.buffers[key] = (step.item, "flying")
+                self.overwrite(state, key)
+                state.buffers[key] = (step.item, FLYING)
                 barrier = (step.barrier, part.signal, step.slot)
                 state.flying.add((key, step.item, barrier, part.bytes))
         elif isinstance(step, Fill):
             key = (rank, step.operand.value, step.stage, step.slice)
-            if state.buffers.get(key, ("", "read"))[1] != "read":
-                raise WrongError(f"{key} overwritten")
-            state.buffers[key] = (step.item, "landed")
+            self.overwrite(state, key)
+            state.buffers[key] = (step.item, self.uses[rank, step.item])
         elif isinstance(step, Mma):
             self.mma(state, index, step)
         elif isinstance(step, Commit):
@@ -218,6 +227,10 @@ class Explorer:
                 raise WrongError("accumulator read after it was freed")
             state.slots[key] = (tile, complete, readers | {index})
 
+    def overwrite(self, state: State, key: Any) -> None:
+        if state.buffers.get(key, (None, 0))[1] != 0:
+            raise WrongError(f"{key} overwritten")
+
     def mma(self, state: State, index: int, step: Mma) -> None:
         for target in step.ranks:
             if ("alloc", target) not in state.marks or ("freed", target) in state.marks:
@@ -225,12 +238,13 @@ class Explorer:
             for operand, slices in zip("ab", self.program.slices, strict=True):
                 for part in range(slices):
                     key = (target, operand, step.stage, part)
-                    if state.buffers.get(key) != (step.item, "landed"):
+                    item, unread = state.buffers.get(key, (None, 0))
+                    if item != step.item or unread in (0, FLYING):
                         raise WrongError(f"{key} read early")
             slot = (target, step.acc_slot)
             tile, _, readers = state.slots.get(slot, (None, 0, frozenset()))
             if step.first:
-                if tile is not None and len(readers) < len(self.readers[target]):
+                if tile is not None and len(readers) < len(self.readers[slot]):
                     raise WrongError(f"accumulator {slot} overwritten")
                 state.slots[slot] = (step.item[0], 0, frozenset())
             elif tile != step.item[0]:
@@ -255,7 +269,7 @@ class Explorer:
             return
         if self.done(state, key[0]):
             raise WrongError("load into a CTA that has exited")
-        state.buffers[key] = (item, "landed")
+        state.buffers[key] = (item, self.uses[key[0], item])
         self.signal(state, barrier, 0, -size)
 
     def unit_moves(self, state: State, index: int, queue: tuple[Any, ...]) -> Iterator[State]:
@@ -268,7 +282,8 @@ class Explorer:
                 for operand, slices in zip("ab", self.program.slices, strict=True):
                     for part in range(slices):
                         key = (target, operand, step.stage, part)
-                        later.buffers[key] = (later.buffers[key][0], "read")
+                        item, unread = later.buffers[key]
+                        later.buffers[key] = (item, unread - 1)
                 slot = (target, step.acc_slot)
                 tile, complete, readers = later.slots[slot]
                 later.slots[slot] = (tile, complete + 1, readers)

@@ -26,6 +26,14 @@ COPIES_BESIDE = {
     "roles.mma.warps": [2],
     "barriers.ab_full.arrive.0.how": "threads",
 }
+CONSUMERS = {
+    "tile.m": 256,
+    "pipeline.ab_stages": 1,
+    "roles.mma.warps": [1, 2],
+    "roles.epilogue.warps": list(range(8)),
+    "barriers.acc_full.ring": "acc",
+}
+LAST = {"pipeline.ab_stages": 1, "roles.epilogue.warps": [4, 5, 6, 7]}
 FEW = [
     ("v0_single_tile", {}, 1, 1),
     ("v1_kloop", {}, 3, 1),
@@ -34,6 +42,8 @@ FEW = [
     ("v3_warp_specialized", {"pipeline.ab_stages": 2}, 5, 1),
     ("tirx/v5_two_stage", COPIES_AHEAD, 3, 1),
     ("v3_warp_specialized", COPIES_BESIDE, 3, 1),
+    ("v3_warp_specialized", LAST, 3, 1),
+    ("v3_warp_specialized", CONSUMERS, 3, 1),
 ]
 SHARED = {"cluster.m": 1, "load.multicast": ["a"]}
 MANY = [
@@ -57,7 +67,7 @@ def assert_agreement(name: str, changes: dict[str, Any], k_tiles: int, tiles: in
     for what, case in cases:
         run, faults = check_program(case)
         try:
-            wrong = Explorer(case, LIMIT).wrong()
+            wrong = Explorer(case, LIMIT, program).wrong()
         except TooManyError:
             continue
         decided += 1

@@ -98,12 +98,27 @@ CONSUMERS = {
     "roles.epilogue.warps": list(range(8)),
     "barriers.acc_empty.arrive.0.how": "threads",
 }
+GRID = {"scheduler.kind": "grid", "barriers.ld2mma": None}
+LAST = {"roles.epilogue.warps": [4, 5, 6, 7]}
+MMA_FIRST = {
+    "roles.mma.warps": [0, 1],
+    "roles.producer.warps": [2],
+    "roles.epilogue.warps": list(range(4, 12)),
+}
 OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("v8_persistent", CONSUMERS),
     ("v8_persistent", {**CONSUMERS, "pipeline.acc_stages": 2, "tile.n": 128, "mma.n": 128}),
     ("v8_persistent", {"barriers.acc_empty.arrive.0.how": "threads"}),
     ("v2_pipeline", {"scheduler.kind": "persistent"}),
     ("v1_kloop", {"scheduler.kind": "persistent"}),
+    ("v7_two_cta", LAST),
+    ("v1_kloop", {"roles.producer.warps": [4], "roles.mma.warps": [4]}),
+    ("tirx/v9_two_consumers", GRID),
+    ("tirx/v9_two_consumers", GRID | {"roles.mma.warps": [0, 1], "roles.producer.warps": [2]}),
+    (
+        "tirx/v9_two_consumers",
+        {**MMA_FIRST, "pipeline.acc_stages": 2, "tile.n": 128, "mma.n": 128, "epilogue.chunks": 2},
+    ),
 ]
 
 
