@@ -1,8 +1,8 @@
 """Whole kernels: every feature of the sm_100a ladders drawn for itself, then made to fit.
 
 A change of a committed spec seldom crosses more than two features. Here tile, CTA pair, cluster,
-multicast, consumers, scheduler, epilogue and warps are drawn beside each other, and the barriers
-that they need follow. What does not fit together is for the checker to refuse.
+multicast or plain copies, consumers, scheduler, epilogue and warps are drawn beside each other, and
+the barriers that they need follow. What does not fit together is for the checker to refuse.
 """
 
 from __future__ import annotations
@@ -39,19 +39,49 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
         "epilogue.chunks": _choose(draw, 1, 2, 4, 8, 16),
         "epilogue.register_buffers": _choose(draw, 1, 1, 2),
     }
-    shared = _cluster(draw, group, changes)
+    copies = _choose(draw, 0, 0, 0, 0, 1, 2, 4)  # warps that copy where TMA does not load
+    shared = _cluster(draw, group, changes, copies > 0)
     _scheduler(draw, persistent, changes)
-    changes["roles"] = _roles(draw, consumers, persistent)
+    changes["roles"] = _roles(draw, consumers, persistent, max(1, copies))
+    changes["load.kind"] = "cooperative" if copies else "tma"
+    full = "threads" if copies else "tx"
     how = _choose(draw, "thread", "threads") if persistent else ""
-    changes["barriers"] = _barriers(group == 2, shared, how, persistent or consumers > 1)
+    changes["barriers"] = _barriers(group == 2, shared, full, how, persistent or consumers > 1)
     return changes
 
 
-def _cluster(draw: st.DrawFn, group: int, changes: dict[str, Any]) -> bool:
+@st.composite
+def rings(draw: st.DrawFn) -> dict[str, Any]:
+    """Changes of `BASE` that make it a kernel all of whose threads copy a ring ahead."""
+    persistent, columns = _choose(draw, True, False), _choose(draw, 64, 128, 192, 256)
+    swizzle, first = _choose(draw, "128b", "none"), _choose(draw, 0, 0, 4)
+    changes = {
+        "tile": {"m": 128, "n": columns, "k": 64},
+        "mma": {"kind": "tcgen05", "m": 128, "n": columns, "k": 16, "cta_group": 1},
+        "cluster": None,
+        "smem.swizzle": swizzle,
+        "load.kind": "cooperative",
+        "mainloop.kind": "prefetch",
+        "pipeline.ab_stages": _choose(draw, 2, 3, 4),
+        "pipeline.acc_stages": 1,
+        "epilogue.chunks": _choose(draw, 1, 2, 4, 8),
+        "epilogue.register_buffers": _choose(draw, 1, 2),
+    }
+    if swizzle == "none":
+        changes["tile.k"] = _choose(draw, 16, 32, 64, 128)
+    _scheduler(draw, persistent, changes)
+    every = list(range(first + 4))
+    warps = {"producer": every, "mma": [_choose(draw, *every)], "epilogue": every[first:]}
+    changes["roles"] = {role: {"warps": those} for role, those in warps.items()}
+    changes["barriers"] = [_barrier("mma_done", "single", "mma", "commit", "self", "producer")]
+    return changes
+
+
+def _cluster(draw: st.DrawFn, group: int, changes: dict[str, Any], plain: bool) -> bool:
     """Set the cluster, the loads that it shares, and whether there are any."""
     m, n = group * _choose(draw, 1, 1, 2, 4), _choose(draw, 1, 1, 2)
     may = ["a"] * (n > 1) + ["b"] * (m > group)
-    shared = [matrix for matrix in may if _choose(draw, True, False)]
+    shared = [matrix for matrix in may if not plain and _choose(draw, True, False)]
     changes["cluster"] = {"m": m, "n": n} if m * n > 1 else None
     changes["load.multicast"] = shared
     return bool(shared)
@@ -67,39 +97,53 @@ def _scheduler(draw: st.DrawFn, persistent: bool, changes: dict[str, Any]) -> No
     changes["epilogue.d_stages"] = _choose(draw, 1, 2, 4) if stores else None
 
 
-def _roles(draw: st.DrawFn, consumers: int, persistent: bool) -> dict[str, Any]:
+def _roles(draw: st.DrawFn, consumers: int, persistent: bool, loads: int) -> dict[str, Any]:
     """The epilogue has warps of its own where the kernel is persistent, else any."""
     first = _choose(draw, 0, 0, 4)
     epilogue = list(range(first, first + 4 * consumers))
-    every = range(first + 4 * consumers + consumers + 1)
+    every = range(first + 4 * consumers + consumers + loads)
     free = [warp for warp in every if not (persistent and warp in epilogue)]
-    runs = (free[i : i + consumers] for i in range(len(free) + 1 - consumers))
-    mma = _choose(draw, *(run for run in runs if run[-1] - run[0] + 1 == consumers))
-    producer = [_choose(draw, *(warp for warp in free if warp not in mma))]
+    loaders = _runs(free, loads)
+    producer = _choose(draw, *(run for run in loaders if _runs(_rest(free, run), consumers)))
+    mma = _choose(draw, *_runs(_rest(free, producer), consumers))
     warps = {"producer": producer, "mma": mma, "epilogue": epilogue}
     return {role: {"warps": those} for role, those in warps.items()}
 
 
-def _barriers(pair: bool, shared: bool, releases: str, many: bool) -> list[dict[str, Any]]:
-    """The four hand-overs; `releases` is how the epilogue gives an accumulator back, or empty.
+def _rest(free: list[int], run: list[int]) -> list[int]:
+    return [warp for warp in free if warp not in run]
+
+
+def _runs(free: list[int], length: int) -> list[list[int]]:
+    """Every `length` of warps that follow each other."""
+    runs = (free[i : i + length] for i in range(len(free) + 1 - length))
+    return [run for run in runs if run[-1] - run[0] + 1 == length]
+
+
+def _barrier(name: str, ring: str, by: str, how: str, to: str, waits: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "ring": ring,
+        "arrive": [{"by": by, "how": how, "to": to}],
+        "wait": [waits],
+        "pre_armed": name.endswith("empty"),
+    }
+
+
+def _barriers(
+    pair: bool, shared: bool, full: str, releases: str, many: bool
+) -> list[dict[str, Any]]:
+    """The four hand-overs: `full` is how a stage is announced, `releases` how the epilogue gives
+    an accumulator back, or empty.
 
     `many` accumulators, of some tiles or consumers, have a barrier each.
     """
     own, both = ("leader", "pair") if pair else ("self", "self")
     rows = [
-        ("ab_full", "ab", "producer", "tx", own, "mma"),
+        ("ab_full", "ab", "producer", full, own, "mma"),
         ("ab_empty", "ab", "mma", "commit", "sharers" if shared else both, "producer"),
         ("acc_full", "acc" if many else "single", "mma", "commit", both, "epilogue"),
     ]
     if releases:
         rows.append(("acc_empty", "acc", "epilogue", releases, own, "mma"))
-    return [
-        {
-            "name": name,
-            "ring": ring,
-            "arrive": [{"by": by, "how": how, "to": to}],
-            "wait": [waits],
-            "pre_armed": name.endswith("empty"),
-        }
-        for name, ring, by, how, to, waits in rows
-    ]
+    return [_barrier(*row) for row in rows]

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fuzz.crossed import BASE, crossings
+from fuzz.crossed import BASE, crossings, rings
 from fuzz.values import EQUAL, TOGETHER, data, texts, tiers, usual_values, value_at, values
 from gemmgen.run.schedules import POLICIES
 
@@ -69,7 +69,7 @@ def _near(draw: st.DrawFn, base: str) -> dict[str, Any]:
 def specs(draw: st.DrawFn) -> Drawn:
     """One to three changes of a committed spec, or a crossing."""
     if draw(st.integers(0, 3)) == 0:
-        base, changes = BASE, draw(crossings())
+        base, changes = BASE, draw(st.one_of(crossings(), crossings(), crossings(), rings()))
     else:
         base = draw(st.sampled_from(sorted(texts())))
         changes = _near(draw, base)
