@@ -8,7 +8,6 @@ from gemmgen.check import check_plan
 from gemmgen.files import project_root, write_atomic
 from gemmgen.frozen import frozen
 from gemmgen.plan import Plan, make_plan
-from gemmgen.render.engine import render
 from gemmgen.spec import load
 from gemmgen.terms import Finding, GemmgenError
 
@@ -76,6 +75,8 @@ def generate(
         GemmgenError: the spec is refused, or the templates are at fault; R303 where the default
             target is the kernel of another spec.
     """
+    from gemmgen.render.engine import render
+
     spec_path = Path(spec_path)
     plan = checked_plan(spec_path, allow=allow)
     shown, default = _places(spec_path, plan.spec.name)

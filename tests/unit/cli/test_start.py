@@ -73,6 +73,10 @@ def test_a_good_spec_needs_nothing_that_is_for_others_or_for_faults(args: tuple[
     assert modules & NEVER == set()
 
 
+def test_a_check_needs_no_template_engine() -> None:
+    assert _imported("check", "v8") & {"jinja2", "gemmgen.render.engine"} == set()
+
+
 def test_help_is_shown_without_importing_a_command() -> None:
     modules = _imported("--help")
     assert {name for name in modules if name.startswith("gemmgen.cli.")} == {"gemmgen.cli.failures"}
