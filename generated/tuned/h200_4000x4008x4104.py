@@ -1,5 +1,5 @@
 # spec: specs/tuned/h200_4000x4008x4104.toml
-# digest: sha256:a7d2f0c794d32c28dc9eed8eef000354bae9086d4e592370b170b5d1e5cd11f8
+# digest: sha256:da2d143f77a116475871957f05e1a831f3e785ccc63d989bc311f70bc0468907
 # partials:
 #   imports import_nvvm storage tile_order signature setup warp work=work_persistent
 #   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
@@ -11,8 +11,7 @@
 #   extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 4000 x 4008 x 4104.
 
-The kernel for 4096 x 4096 x 4096, dependent launch included. Ragged edges are TMA's work: it
-reads zeros beyond them and clips what is stored.
+The kernel for 4096 x 4096 x 4096. At ragged edges TMA reads zeros and clips what is stored.
 
 Rows of 8208 bytes do not start on whole lines, so loads cost more of L2's bandwidth: the
 cluster that shares B saves a third of it.

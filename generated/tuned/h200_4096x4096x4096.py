@@ -1,5 +1,5 @@
 # spec: specs/tuned/h200_4096x4096x4096.toml
-# digest: sha256:16bf45b3a0f0ec663bd52fa5e38c2830b821a7f9ff33aefb777cfb5764029c46
+# digest: sha256:fb5c723164913b1025bb873859c656c8f55b0abef154abbc5e12ba9cb55fc613
 # partials:
 #   imports import_nvvm storage tile_order signature setup warp work=work_persistent
 #   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
@@ -14,8 +14,7 @@
 Two consumers share a 128x256 tile, a (2, 1) cluster shares B. A tile is rounded to f16 in
 registers, and stored under the next one's first k_tiles. The setup runs under the grid before.
 
-512 tiles over 132 SMs are 3.9 waves: an SM has 3 or 4 epilogues, which nothing else would hide.
-Ping-pong does too, but with smaller tiles, which read more.
+3.9 waves, 3 or 4 epilogues an SM: ping-pong hides them too, but its smaller tiles read more.
 """
 
 import sys
