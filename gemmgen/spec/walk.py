@@ -61,7 +61,8 @@ def table_at(key: Key) -> type[Table] | None:
 def choices(annotation: Any) -> list[str]:
     """The words that an enum or literal in `annotation` allows; empty for other types."""
     if get_origin(annotation) is Literal:
-        return [str(value) for value in get_args(annotation)]
+        values = get_args(annotation)
+        return [str(v).lower() if isinstance(v, bool) else str(v) for v in values]
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return [str(member.value) for member in annotation]
     return [word for arg in get_args(annotation) for word in choices(arg)]

@@ -38,6 +38,7 @@ GENTLE = (
     "epilogue.register_buffers",
     "epilogue.d_stages",
     "scheduler.group_m",
+    "launch",
 )
 FREE: dict[str, tuple[Any, ...]] = {
     "pipeline.ab_stages": tuple(range(1, 13)),
@@ -56,6 +57,7 @@ FREE: dict[str, tuple[Any, ...]] = {
     "cluster.m": (1, 2, 4),
     "cluster.n": (1, 2, 4),
     "load.multicast": ([], ["a"], ["b"], ["a", "b"]),
+    "launch": (None, {"dependent": True}),
 }
 
 
