@@ -1,5 +1,5 @@
 # spec: specs/tuned/h200_4000x4008x4104.toml
-# digest: sha256:da2d143f77a116475871957f05e1a831f3e785ccc63d989bc311f70bc0468907
+# digest: sha256:4eab7af37c364070c64201032efcfe8447179221dcbd539c4c56b9a21989f62d
 # partials:
 #   imports import_nvvm storage tile_order signature setup warp work=work_persistent
 #   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
@@ -11,7 +11,7 @@
 #   extents=extents_ragged main main_arguments=main_arguments_persistent
 """D = A @ B.T: Tuned on H200 for 4000 x 4008 x 4104.
 
-The kernel for 4096 x 4096 x 4096. At ragged edges TMA reads zeros and clips what is stored.
+The dependent kernel for 4096 x 4096 x 4096. At ragged edges TMA reads zeros and clips stores.
 
 Rows of 8208 bytes do not start on whole lines, so loads cost more of L2's bandwidth: the
 cluster that shares B saves a third of it.
