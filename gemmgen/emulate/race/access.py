@@ -81,6 +81,8 @@ class Actor:
     access: Access
     views: Sequence[tuple[int, Part | Clock]]
     memo: dict[tuple[int, int], int] = field(default_factory=dict)
+    in_part: set[tuple[int, int]] = field(default_factory=set)
+    """Histories in `memo` of which it knows some lanes, so that other pieces are judged anew."""
     touched: set[tuple[int, int, int]] = field(default_factory=set)
     """Columns of Tensor Memory that it has touched before: the memory, first and end."""
     reached: set[Cta] = field(default_factory=set)

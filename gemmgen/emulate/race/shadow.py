@@ -123,16 +123,21 @@ class Shadow:
         """The number of the history that follows; judges the access against the one before."""
         key = (id(self), number)
         found = now.memo.get(key)
-        if found is not None:
+        if found is not None and key not in now.in_part:
             return found
         before, access = self.histories[number], now.access
         if access is before.write or (before.reads and access is before.reads[-1]):
             return number
-        if before.write is not None:
-            self._judge(before.write, now, cells, unit)
+        olds: tuple[Access, ...] = (before.write,) if before.write is not None else ()
         if access.writes:
-            for read in before.reads:
-                self._judge(read, now, cells, unit)
+            olds += before.reads
+        for old in olds:
+            self._judge(old, now, cells, unit)
+        if found is not None:
+            return found
+        if access.starts is None and not all(self._settled(old, now) for old in olds):
+            now.in_part.add(key)
+        if access.writes:
             found = self._written(now)
             if access.starts is None:
                 now.memo[key] = found
@@ -156,8 +161,16 @@ class Shadow:
         return len(self.histories) - 1
 
     def _judge(self, old: Access, now: Actor, cells: Cells, unit: int) -> None:
-        if not (now.surely(old) and self.judge.simple(old, now.access)):
+        if not self._simply(old, now):
             self.judge(old, now, cells, unit)
+
+    def _simply(self, old: Access, now: Actor) -> bool:
+        return now.surely(old) and self.judge.simple(old, now.access)
+
+    def _settled(self, old: Access, now: Actor) -> bool:
+        """Whether one verdict is that of all pieces: lanes of a warp may each be known or not."""
+        one = old.column >= 0 or not old.mask & (old.mask - 1)
+        return one or self._simply(old, now)
 
 
 def _covered(read: Access, now: Actor, cells: Cells, unit: int) -> bool:
