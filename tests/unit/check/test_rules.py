@@ -67,6 +67,8 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P224", "a thousand threads", "v4_swizzle", {"roles.producer.warps": [31]}),
     ("P224", "eleven warps, three to a quarter of the SM", "combined/v8_two_consumers",
      {"epilogue.chunks": 4}),
+    ("P224", "a tile held in 144 of 168 registers", "combined/v8_two_consumers",
+     {"epilogue.chunks": 8}),
     ("P225", "more registers than an SM", V8,
      {"roles.epilogue.registers": 256, "roles.epilogue.warps": list(range(8, 20))}),
     ("P230", "producer without warps", V8, {"roles.producer.warps": []}),
