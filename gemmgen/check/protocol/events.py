@@ -55,6 +55,10 @@ class History:
         self.events.append(event)
         return event
 
+    def after(self, event: int, cause: int) -> bool:
+        """Whether `cause` happens before another event in every interleaving; both by number."""
+        return bool(self.events[event].past >> cause & 1)
+
     def past(self, number: int) -> int:
         """Bit set of event `number` and all before it."""
         return self.events[number].past

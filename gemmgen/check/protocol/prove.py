@@ -33,12 +33,8 @@ def prove(run: Run) -> Iterator[Fault]:
         yield from _left_over(run)
 
 
-def _after(run: Run, event: int, cause: int) -> bool:
-    return run.history.events[event].after(cause)
-
-
 def _after_all(run: Run, event: int, causes: list[int]) -> bool:
-    """`_after` of every cause; any event is after none at all."""
+    """Whether every cause happens before `event`; any event is after none at all."""
     wanted = 0
     for cause in causes:
         wanted |= 1 << cause
@@ -65,7 +61,7 @@ def _phases(run: Run) -> Iterator[Fault]:
             if phase < 2:
                 continue
             before = slot.completions[phase - 2]
-            if not _after(run, event, before):
+            if not run.history.after(event, before):
                 title = f"an arrival or bytes on `{key[0]}` may count in the phase before their own"
                 why = f"it is meant for use {phase} of {_name(key)}; use {phase - 1} may go on"
                 yield Fault("P274", title, event, before, key, key[0], why)
@@ -82,7 +78,7 @@ def _waits(run: Run) -> Iterator[Fault]:
             yield Fault("P273", title, waited.event, earlier, key, key[0], why)
         if len(slot.completions) > waited.phase:
             later = slot.completions[waited.phase]
-            if not _after(run, later, waited.event):
+            if not run.history.after(later, waited.event):
                 title = f"`{key[0]}` may complete a second phase before a wait has seen the first"
                 why = "the wait then finds the parity of the phase before and hangs"
                 yield Fault("P273", title, later, waited.event, key, key[0], why)
@@ -117,7 +113,7 @@ def _buffer(
             title = f"an MMA reads a stage of {operand.upper()} that nobody loads"
             yield Fault("P275", title, read.issued, None, tag, "ab_full", "no load brings it")
             continue
-        if not _after(run, read.issued, write.landed):
+        if not run.history.after(read.issued, write.landed):
             title = f"an MMA may read a stage of {operand.upper()} before its load has landed"
             why = "nothing makes the MMA wait for these bytes"
             yield Fault("P275", title, read.issued, write.landed, tag, "ab_full", why)
@@ -126,7 +122,7 @@ def _buffer(
         if _after_all(run, write.issued, [read.completed for read in earlier]):
             continue
         for read in earlier:
-            if not _after(run, write.issued, read.completed):
+            if not run.history.after(write.issued, read.completed):
                 title = f"a load may overwrite a stage of {operand.upper()} that an MMA still reads"
                 why = "nothing makes the load wait for this MMA"
                 yield Fault("P276", title, write.issued, read.completed, tag, "ab_empty", why)
@@ -172,15 +168,15 @@ def _accumulators(run: Run) -> Iterator[Fault]:
             if drain.rank not in step.ranks or step.acc_slot != drain.step.acc_slot:
                 continue
             tile = step.item[0]
-            if tile == drain.step.tile and not _after(run, drain.event, multiply.completed):
+            if tile == drain.step.tile and not run.history.after(drain.event, multiply.completed):
                 title = "the epilogue may read an accumulator before its MMAs are complete"
                 why = "nothing makes the epilogue wait for this MMA"
                 yield Fault("P277", title, drain.event, multiply.completed, tag, "acc_full", why)
-            if tile > drain.step.tile and not _after(run, multiply.issued, drain.event):
+            if tile > drain.step.tile and not run.history.after(multiply.issued, drain.event):
                 title = "an MMA may overwrite an accumulator that the epilogue has not read"
                 why = "nothing makes the MMA wait for this read"
                 yield Fault("P278", title, multiply.issued, drain.event, tag, "acc_empty", why)
-            if tile < drain.step.tile and not _after(run, drain.event, multiply.completed):
+            if tile < drain.step.tile and not run.history.after(drain.event, multiply.completed):
                 title = "the epilogue may read an accumulator of an earlier tile"
                 why = "nothing makes the epilogue wait for this MMA"
                 yield Fault("P277", title, drain.event, multiply.completed, tag, "acc_full", why)
@@ -191,7 +187,7 @@ def _lifetimes(run: Run) -> Iterator[Fault]:
     for rank, event in run.touched:
         init = run.inits.get(rank)
         tag = ("cta", rank, 0)
-        if init is not None and not _after(run, event, init):
+        if init is not None and not run.history.after(event, init):
             title = f"CTA {rank} may be signalled before it has initialised its barriers"
             yield Fault("P279", title, event, init, tag, "", "a barrier must come between")
         if not run.stuck and not run.exits[rank] >> event & 1:
@@ -210,12 +206,12 @@ def _tensor_memory(run: Run) -> Iterator[Fault]:
     for multiply in run.multiplies if run.allocs else ():  # else accumulators are in registers
         for rank in multiply.step.ranks:
             tag = ("acc", rank, multiply.step.acc_slot)
-            if not _after(run, multiply.issued, run.allocs[rank]):
+            if not run.history.after(multiply.issued, run.allocs[rank]):
                 title = f"an MMA may write tensor memory of CTA {rank} before it is allocated"
                 alloc = run.allocs[rank]
                 yield Fault("P279", title, multiply.issued, alloc, tag, "", "no barrier between")
     for rank, event in run.retrieves:
-        if not _after(run, event, run.allocs[rank]):
+        if not run.history.after(event, run.allocs[rank]):
             title = f"the address of tensor memory of CTA {rank} may be read before it is written"
             tag = ("cta", rank, 0)
             yield Fault("P279", title, event, run.allocs[rank], tag, "", "no barrier between")
@@ -230,7 +226,7 @@ def _tensor_memory(run: Run) -> Iterator[Fault]:
         used = [m.completed for m in run.multiplies if rank in m.step.ranks]
         used += [drain.event for drain in run.drains if drain.rank == rank]
         for event in used:
-            if not _after(run, freed, event):
+            if not run.history.after(freed, event):
                 title = f"CTA {rank} may free tensor memory that is still used"
                 yield Fault("P279", title, freed, event, ("acc", rank, 0), "", "no barrier between")
 

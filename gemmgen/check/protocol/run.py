@@ -49,6 +49,7 @@ class Runner:
         self.program = program
         self.run = Run(program)
         self.who = [thread.who for thread in program.threads]
+        self.core = [f"CTA {thread.rank} tensor core" for thread in program.threads]
         self.past = [0] * len(program.threads)
         self.at = [0] * len(program.threads)
         self.multiplied = [0] * len(program.threads)
@@ -76,20 +77,17 @@ class Runner:
 
     def step(self, index: int, thread: Thread, step: Step) -> bool:
         """Take `step`, the current one of thread `index`; False where it cannot go on yet."""
-        if isinstance(step, JOINT):
-            here = self.meeting(step)
-            if here is not None:
-                self.meet(here, step)
-            return here is not None
         if isinstance(step, Wait):
             if not self.wait(index, thread, step):
                 return False
         elif isinstance(step, Load):
             self.load(index, thread, step)
         elif isinstance(step, Mma):
-            self.mma(index, thread, step)
+            self.mma(index, step)
         elif isinstance(step, Commit):
-            self.commit(index, thread, step)
+            self.commit(index, step)
+        elif isinstance(step, JOINT):
+            return self.meet(step)
         elif isinstance(step, Retire):
             self.retire(index, step)
         else:
@@ -116,17 +114,21 @@ class Runner:
         self.past[index] = event.past
         return event.number
 
-    def meet(self, here: list[int], step: Sync | Alloc) -> None:
-        """The threads `here` pass `step` together."""
+    def meet(self, step: Sync | Alloc) -> bool:
+        """All threads that `step` joins pass it together; False where one is still on its way."""
+        here = self.meeting(step)
+        if here is None:
+            return False
         if isinstance(step, Alloc):
             self.allocate(here, step)
-            return
+            return True
         ranks = ", ".join(str(rank) for rank in step.ranks)
         who = f"CTA {ranks}" if len(step.ranks) == 1 else f"CTAs {ranks}"
         event = self.run.history.add(who, partial(words.meets, step), (), self.pasts(here))
         for index in here:
             self.past[index] = event.past
             self.at[index] += 1
+        return True
 
     def pasts(self, here: list[int]) -> int:
         """All that happened before in any of the threads `here`."""
@@ -199,7 +201,7 @@ class Runner:
         self.run.touched.append((part.rank, landed))
         self.signal(key, landed, 0, -part.bytes)
 
-    def mma(self, index: int, thread: Thread, step: Mma) -> None:
+    def mma(self, index: int, step: Mma) -> None:
         tags: list[Tag] = []
         for rank in step.ranks:
             tags += [("a", rank, step.stage), ("b", rank, step.stage), ("acc", rank, step.acc_slot)]
@@ -208,8 +210,7 @@ class Runner:
             partial(words.has_multiplied, step),
             self.past[index] | self.multiplied[index],
         )
-        who = f"CTA {thread.rank} tensor core"
-        finished = self.run.history.add(who, what, tuple(tags), before)
+        finished = self.run.history.add(self.core[index], what, tuple(tags), before)
         self.multiplied[index] = finished.past
         self.completed[index].append(finished.number)
         self.run.multiplies.append(Multiply(step, issued, finished.number))
@@ -221,13 +222,14 @@ class Runner:
             cause = self.run.history.past(done[-1])
             self.event(index, partial(words.retires, step.pending), cause=cause)
 
-    def commit(self, index: int, thread: Thread, step: Commit) -> None:
+    def commit(self, index: int, step: Commit) -> None:
         self.event(index, partial(words.commits, step))
         before = self.past[index] | self.multiplied[index]
         for rank in step.ranks:
             key = (step.barrier, rank, step.slot)
-            who, what = f"CTA {thread.rank} tensor core", partial(words.committed, key)
-            self.signal(key, self.run.history.add(who, what, (key,), before).number, 1, 0)
+            what = partial(words.committed, key)
+            event = self.run.history.add(self.core[index], what, (key,), before)
+            self.signal(key, event.number, 1, 0)
 
     def signal(self, key: Key, event: int, arrivals: int, tx_bytes: int) -> None:
         """Count an arrival or bytes on a slot, and complete its phase when all are there."""
