@@ -99,6 +99,8 @@ class BenchRecord:
 
     Attributes:
         rungs: name and title of the kernels of a ladder, from the lowest up; for tables by rung.
+        settle_ms: how long a contender ran before each sample, untimed; None in records that do
+            not say. Beside slow kernels it moves ratios by 10 % (docs/gotchas.md).
     """
 
     device: dict[str, Any]
@@ -109,6 +111,7 @@ class BenchRecord:
     shapes: tuple[ShapeRecord, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
     rungs: tuple[tuple[str, str], ...] = ()
+    settle_ms: float | None = None
     schema: int = SCHEMA
 
     def write(self, path: Path) -> None:

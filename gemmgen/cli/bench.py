@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 @click.option("--rounds", default=9, show_default=True, help="Samples of each contender.")
 @click.option("--slice-ms", default=10.0, show_default=True, help="Length of one sample.")
 @click.option(
-    "--settle-ms", default=0.0, help="How long a contender runs before each sample, untimed."
+    "--settle-ms",
+    type=float,
+    help="How long a contender runs before each sample, untimed; with --against as in the record, "
+    "else 0.",
 )
 @click.option(
     "--alone",
@@ -48,7 +51,7 @@ def command(
     libraries: Path | None,
     rounds: int,
     slice_ms: float,
-    settle_ms: float,
+    settle_ms: float | None,
     alone: float,
     json_path: Path | None,
     show: Path | None,
@@ -74,7 +77,9 @@ def command(
             console.print(_table(found))
     else:
         asked = _shapes(paths, shapes, suite)
-        timing = (rounds, slice_ms, settle_ms)
+        settled = before.settle_ms if before is not None else None
+        settle = settle_ms if settle_ms is not None else settled or 0.0
+        timing = (rounds, slice_ms, settle)
         record = _run(paths, asked, libraries, timing, alone, console)
         if json_path is not None:
             record.write(json_path)
@@ -201,6 +206,9 @@ def _compare(now: BenchRecord, before: BenchRecord, console: Console) -> bool:
         cells = (f"{item.before:.3f}", f"{item.now:.3f}", f"{item.gain:+.1%}", f"{item.noise:.1%}")
         rows.append((item.kernel, shape, *cells, verdict))
     console.print(_plain_table(f"Against the record of {before.date}", rows))
+    if now.settle_ms != before.settle_ms:
+        then = "the record does not say" if before.settle_ms is None else f"{before.settle_ms:g} ms"
+        console.print(f"contenders settled {now.settle_ms or 0:g} ms before a sample, then: {then}")
     for name in sorted(now.versions.keys() & before.versions.keys()):
         if now.versions[name] != before.versions[name]:
             console.print(f"{name} was {before.versions[name]}, and is {now.versions[name]}")

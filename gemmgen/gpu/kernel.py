@@ -135,6 +135,7 @@ def compile_source(path: Path, digest: str) -> GpuKernel:
     size = getattr(module, "CLUSTER_M", 1) * getattr(module, "CLUSTER_N", 1)
     clusters = 0
     if "max_active_clusters" in loaded.parameters:
+        torch.empty(1, device="cuda")  # the question needs a current CUDA context
         hardware = cutlass.utils.HardwareInfo(torch.cuda.current_device())
         clusters = hardware.get_max_active_clusters(size)
     compiled: list[Any] = []

@@ -62,6 +62,7 @@ def bench(
         copy_terabytes=bandwidth / 1e12,
         matrix_tflops=rate / 1e12,
         shapes=tuple(records),
+        settle_ms=plan.settle_ms,
     )
 
 

@@ -42,7 +42,12 @@ def verify_watched(
 
 
 def _work(path: Path, options: Options, events: Any) -> None:
-    record = verify_file(path, options, lambda *event: events.put(event))
+    try:
+        record = verify_file(path, options, lambda *event: events.put(event))
+    except Exception as error:  # what `verify_file` does not know, the driver's refusals say
+        reason = str(error).strip().partition("\n")[0]
+        message = f"T415: {path.name} ended with {type(error).__name__}: {reason}"
+        record = TestRecord(str(path), "", "", "gpu", "failed", message=message)
     events.put(record)
 
 

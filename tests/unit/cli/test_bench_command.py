@@ -54,3 +54,12 @@ def test_what_cannot_be_benched_is_bad_input(run, arguments, words) -> None:
     result = run("bench", *arguments)
     assert result.exit_code == 2
     assert words in result.stderr
+
+
+def test_records_that_settled_differently_are_compared_with_a_word(run, tmp_path: Path) -> None:
+    ladder = RECORD.with_name("h200_hopper_ladder.json")
+    settled = tmp_path / "settled.json"
+    settled.write_text(json.dumps(json.loads(ladder.read_text()) | {"settle_ms": 5.0}))
+    result = run("bench", "--show", settled, "--against", ladder)
+    assert "contenders settled 5 ms before a sample, then: 40 ms" in result.stdout
+    assert "settled" not in run("bench", "--show", ladder, "--against", ladder).stdout
