@@ -30,6 +30,7 @@ _NO_EPILOGUE: tuple[Rule, ...] = (
 )
 _ONE_LAP: tuple[Rule, ...] = (
     ("arm", "ablate/arm_first_lap.j2", lambda f: f.specialized),
+    ("copy", "ablate/copy_first_lap.j2", lambda f: f.specialized and f.cooperative),
     ("copy", EMPTY, lambda f: f.specialized),
 )
 _UNSTORED: tuple[Rule, ...] = (
@@ -39,10 +40,11 @@ _UNSTORED: tuple[Rule, ...] = (
 
 
 def _needs_ring(facts: Facts, _: Spec) -> str:
-    if facts.serial or facts.cooperative:
+    if facts.serial:
         return "it loads and multiplies in turn, without a ring of stages"
-    walks = facts.prefetch and facts.persistent
-    return "one warp both loads and multiplies, over many tiles" if walks else ""
+    if facts.copies_ahead:
+        return "all its threads both copy and wait for the MMAs"
+    return "one warp both loads and multiplies, over many tiles" if facts.one_walk else ""
 
 
 def _needs_producer(facts: Facts, _: Spec) -> str:

@@ -86,6 +86,7 @@ SM100: tuple[Rule, ...] = (
     ("copy", "sm100/copy_pair_multicast.j2", lambda f: f.pair and f.multicast),
     ("copy", "sm100/copy_multicast.j2", lambda f: f.specialized and f.multicast),
     ("copy", "sm100/copy_pair.j2", lambda f: f.pair and not f.cooperative),
+    ("copy", "sm100/copy_plain.j2", lambda f: f.specialized and f.cooperative),
     ("copy", "common/copy_cta.j2", lambda f: not (f.serial or f.cooperative)),
     ("next_stage", "common/next_stage.j2", lambda f: f.specialized or f.loads_ahead),
     ("mma", "sm100/mma.j2", lambda f: f.specialized),

@@ -9,6 +9,7 @@ import pytest
 from gemmgen.render.ablations import ABLATIONS
 from gemmgen.run.ablate import choose_ablations, emulate_variant, make_variants, write_variants
 from gemmgen.run.ablate_bench import loaded_bytes
+from gemmgen.spec.override import override
 
 ROOT = Path(__file__).parents[3]
 
@@ -50,6 +51,25 @@ def test_loads_are_counted_once_a_cta_and_multicast_once_a_cluster() -> None:
     assert read == (2 * 128 + 256) * 64 * 2
     assert loaded_bytes(full.plan, (256, 256, 64), "loads_twice")[0] == 2 * arrived
     assert loaded_bytes(full.plan, (256, 256, 64), "mma_only") == (0, 0)
+
+
+def test_plain_copies_of_a_role_are_doubled_and_left_out_after_a_lap(tmp_path: Path) -> None:
+    changes = {
+        "load.kind": "cooperative",
+        "roles.producer.warps": [0, 1],
+        "roles.mma.warps": [2],
+        "barriers.ab_full.arrive[0].how": "threads",
+    }
+    spec = tmp_path / "specs" / "v4_swizzle.toml"
+    spec.parent.mkdir()
+    text = (ROOT / "specs/v4_swizzle.toml").read_text("utf-8")
+    spec.write_text(override(text, changes), "utf-8")
+    chosen = choose_ablations(["mma_only", "loads_twice"])
+    (full, once, twice), refused = make_variants(spec, chosen)
+    assert not refused
+    copies = [v.source.count("cute.copy(copy_ab, tAgA") for v in (full, once, twice)]
+    assert copies == [1, 1, 2]
+    assert "if k_tile < AB_STAGES:" in once.source
 
 
 def test_a_sentence_owns_up_to_noise() -> None:
