@@ -132,12 +132,12 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P297",
         "smem.swizzle",
-        "a stage wider than one span of its swizzle, or swizzles between none and 128b",
+        "a stage wider than one span of its swizzle",
         lambda plan: (
-            plan.spec.smem.swizzle not in (Swizzle.NONE, Swizzle.B128)
-            or (plan.spec.smem.swizzle is Swizzle.B128 and plan.geometry.tile_k * 2 > 128)
+            plan.spec.smem.swizzle is not Swizzle.NONE
+            and plan.geometry.tile_k * plan.a.dtype.nbytes > plan.spec.smem.swizzle.span_bytes
         ),
-        'write `swizzle = "128b"` with tile.k = 64',
+        "take a tile.k as wide as the span: 64 with 128b, 32 with 64b, 16 with 32b",
     ),
     Gap(
         "P298",

@@ -8,7 +8,7 @@ from gemmgen.frozen import frozen
 from gemmgen.plan.make import Plan
 from gemmgen.plan.memory import ring_code
 from gemmgen.plan.values import grouped
-from gemmgen.terms import MainloopKind, Ring, Swizzle
+from gemmgen.terms import MainloopKind, MmaKind, Ring, Swizzle
 
 
 @frozen
@@ -27,7 +27,7 @@ def plan_asserts(plan: Plan) -> tuple[Assertion, ...]:
 def _asserts(plan: Plan) -> Iterator[Assertion]:
     g, size = plan.geometry, plan.a.dtype.nbytes
     swizzle = plan.spec.smem.swizzle
-    if g.k_blocks == 1:
+    if g.k_blocks == 1 and plan.spec.mma.kind is MmaKind.TCGEN05:
         yield Assertion("TILE_K == MMA_K", "one MMA a k_tile")
     if swizzle is not Swizzle.NONE:
         span = swizzle.span_bytes

@@ -11,7 +11,7 @@ from gemmgen.plan.geometry import Geometry
 from gemmgen.plan.memory import TmemMap, ring_code
 from gemmgen.plan.output import OutputPlan
 from gemmgen.plan.roles import RolePlan, role_constants
-from gemmgen.plan.values import Constant, ConstantLine, grouped, line, literal
+from gemmgen.plan.values import Constant, ConstantLine, counted, grouped, line, literal
 from gemmgen.spec.model import Spec
 from gemmgen.terms import Arch, KExtent, LoadKind, MainloopKind, MmaKind, Ring
 
@@ -23,9 +23,10 @@ def _tile(spec: Spec, g: Geometry) -> Iterator[ConstantLine]:
     mma = (literal("MMA_M", g.mma_m), literal("MMA_N", g.mma_n), literal("MMA_K", g.mma_k))
     what = f"one {spec.mma.kind.value}.mma" if spec.mma.kind == "tcgen05" else "one wgmma"
     yield ConstantLine(mma, what + (" of the CTA pair" if g.is_pair else ""))
-    if g.k_blocks > 1:
-        steps = "steps" if spec.mma.kind is MmaKind.WGMMA else "MMAs"
-        note = f"{g.tile_k} / {g.mma_k} = {g.k_blocks} {steps} a k_tile"
+    wgmma = spec.mma.kind is MmaKind.WGMMA
+    if g.k_blocks > 1 or wgmma:
+        steps = counted(g.k_blocks, "step") if wgmma else f"{g.k_blocks} MMAs"
+        note = f"{g.tile_k} / {g.mma_k} = {steps} a k_tile"
         yield line(Constant("K_BLOCKS", g.k_blocks, "TILE_K // MMA_K", note))
 
 

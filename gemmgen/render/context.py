@@ -171,7 +171,7 @@ def _storage(plan: Plan) -> dict[str, Any]:
         "barriers": barriers,
         "operands": operands,
         "output": [field for field in fields if field.kind is FieldKind.OUTPUT],
-        "align": align,
+        "align": max(field.align for field in fields),
         "note": note if swizzled else "",
     }
 

@@ -12,6 +12,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 BASE = "v8_persistent"
+SPANS = {"128b": 64, "64b": 32, "32b": 16}
 
 
 def _choose(draw: st.DrawFn, *values: Any) -> Any:
@@ -25,11 +26,11 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
     persistent = _choose(draw, True, True, True, False)
     consumers = _choose(draw, 1, 1, 1, 2, 2, 3)
     columns = _choose(draw, 64, 128, 192, 256)
-    swizzle = _choose(draw, "128b", "128b", "128b", "none")
+    swizzle = _choose(draw, "128b", "128b", "128b", "64b", "32b", "none")
     changes = {
         "tile.m": 128 * consumers,
         "tile.n": columns,
-        "tile.k": 64 if swizzle == "128b" else _choose(draw, 16, 32, 64),
+        "tile.k": SPANS[swizzle] if swizzle in SPANS else _choose(draw, 16, 32, 64),
         "mma.m": 128 * group,
         "mma.n": columns,
         "mma.cta_group": group,
@@ -54,9 +55,10 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
 def rings(draw: st.DrawFn) -> dict[str, Any]:
     """Changes of `BASE` that make it a kernel all of whose threads copy a ring ahead."""
     persistent, columns = _choose(draw, True, False), _choose(draw, 64, 128, 192, 256)
-    swizzle, first = _choose(draw, "128b", "none"), _choose(draw, 0, 0, 4)
+    swizzle, first = _choose(draw, *SPANS, "none"), _choose(draw, 0, 0, 4)
+    step = SPANS[swizzle] if swizzle in SPANS else _choose(draw, 16, 32, 64, 128)
     changes = {
-        "tile": {"m": 128, "n": columns, "k": 64},
+        "tile": {"m": 128, "n": columns, "k": step},
         "mma": {"kind": "tcgen05", "m": 128, "n": columns, "k": 16, "cta_group": 1},
         "cluster": None,
         "smem.swizzle": swizzle,
@@ -67,8 +69,6 @@ def rings(draw: st.DrawFn) -> dict[str, Any]:
         "epilogue.chunks": _choose(draw, 1, 2, 4, 8),
         "epilogue.register_buffers": _choose(draw, 1, 2),
     }
-    if swizzle == "none":
-        changes["tile.k"] = _choose(draw, 16, 32, 64, 128)
     _scheduler(draw, persistent, changes)
     every = list(range(first + 4))
     warps = {"producer": every, "mma": [_choose(draw, *every)], "epilogue": every[first:]}

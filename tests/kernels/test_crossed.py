@@ -36,6 +36,8 @@ ONE_CTA = {
     **{f"barriers.{name}.arrive[0].to": "self" for name in ("tma2mma", "mma2tma")},
     **{f"barriers.{name}.arrive[0].to": "self" for name in ("mma2ld", "ld2mma")},
 }
+SPAN_64 = {"smem.swizzle": "64b", "tile.k": 32}
+SPAN_32 = {"smem.swizzle": "32b", "tile.k": 16}
 COPIES = {"load.kind": "cooperative"}
 AHEAD = COPIES | {"roles.producer.warps": [0, 1, 2, 3], "barriers.tma": None}
 BESIDE = COPIES | {
@@ -108,6 +110,14 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
     ("two consumers in two by two pairs", "tirx/v9_two_consumers",
      {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"],
       "barriers.mma2tma.arrive[0].to": "sharers"}, (2048, 1024, 448)),
+    ("a 64-byte swizzle of CTA pairs", "v8_persistent", SPAN_64, (512, 768, 232)),
+    ("a 64-byte swizzle with multicast", "v6_multicast", SPAN_64, (512, 512, 232)),
+    ("a 32-byte swizzle of wgmma, TMA stores", "hopper/h9_persistent", SPAN_32, (512, 768, 120)),
+    ("one wgmma step a k_tile", "hopper/h3_pipeline", {"tile.k": 16, "smem.swizzle": "none"},
+     (256, 256, 120)),
+    ("plain copies, a 64-byte swizzle and a wider one of D", "tirx/v5_two_stage", AHEAD | SPAN_64,
+     (256, 384, 224)),
+    ("plain copies of rows of 32 bytes", "tirx/v6_persistent", AHEAD | SPAN_32, (256, 768, 112)),
     ("plain copies a stage ahead", "tirx/v5_two_stage", AHEAD, (256, 384, 320)),
     ("plain copies three stages ahead, k_tiles off the stages", "tirx/v5_two_stage",
      AHEAD | {"pipeline.ab_stages": 4, "epilogue.kind": "direct", "epilogue.d_stages": None},
@@ -207,6 +217,7 @@ QUICK = {
     "a dependent launch of Hopper clusters",
     "persistent plain copies, k_tiles under the stages",
     "two warps that do nothing but copy",
+    "a 64-byte swizzle of CTA pairs",
     "chunks of 32 columns, two register buffers",
     "the same with TMA stores",
     "persistent, one warp, k_tiles off the stages",
