@@ -149,7 +149,9 @@ class Smem(Table):
 class Load(Table):
     """How operands reach shared memory."""
 
-    kind: Word[LoadKind] = Field(description="tma, or plain loads by all threads (cooperative)")
+    kind: Word[LoadKind] = Field(
+        description="tma, or plain copies by threads: all, or a role of them (cooperative)"
+    )
     multicast: Seq[Word[Operand]] = Field(
         description="operands that TMA writes to every CTA of the cluster that reads them"
     )
