@@ -14,11 +14,14 @@ from gemmgen.run.runners import BothRunner, RunFacts, RunnersDisagreeError
 from gemmgen.run.settle import hopper_sum
 from gemmgen.terms import Arch, Dtype
 
-# Shape, element, and what an H200 wrote there: h3, h7_multicast and h7_multicast_n, 2026-11-30.
+# Shape, element, and what an H200 wrote there: h3, h7_multicast, h7_multicast_n and
+# h200_256x8192x28672, 2026-11-30. In the last the largest term is a product of two significands
+# over 2: the others are aligned to the sum of its factors' exponents.
 MEASURED = [
     ((128, 128, 576), (126, 76), -5.841255187988281e-06),
     ((768, 256, 320), (44, 93), -3.618001937866211e-05),
     ((128, 512, 576), (77, 460), 1.6033649444580078e-05),
+    ((128, 1280, 448), (23, 873), -4.971027374267578e-05),
 ]
 
 
