@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 from variants import SPECS, vary
 
-from gemmgen.plan import FieldKind, Plan, Purpose, make_plan
+from gemmgen.plan import FieldKind, Plan, Purpose, default_shapes, make_plan
 from gemmgen.spec import load_spec
 from gemmgen.terms import Role
 
@@ -152,3 +152,17 @@ def test_plan_is_total_on_specs_that_no_kernel_can_have() -> None:
     )  # fmt: skip
     assert plan.smem.total.value > 0
     assert plan.role(Role.EPILOGUE).threads == 0
+
+
+def test_rows_beyond_a_box_of_tma_are_cut_into_equal_boxes() -> None:
+    one, two, three = (
+        vary("tirx/v9_two_consumers", {"tile.m": 128 * consumers}).a for consumers in (1, 2, 3)
+    )
+    assert (one.box, one.boxes) == ((64, 128), 1)
+    assert (two.box, two.boxes) == ((64, 256), 1)
+    assert (three.box, three.boxes) == ((64, 192), 2)
+
+
+def test_a_grid_in_groups_has_a_problem_whose_last_group_is_cut_off() -> None:
+    shapes = default_shapes(vary("v5_epilogue", {"scheduler.group_m": 4}), 4)
+    assert any(shape.m == 5 * 128 and "cut off" in shape.why for shape in shapes)
