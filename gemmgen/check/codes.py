@@ -87,7 +87,6 @@ CODES: dict[str, str] = {
     "P294": "Legal, but no template prints this scheduler yet.",
     "P295": "Legal, but no template prints this epilogue yet.",
     "P296": "Legal, but no template prints this relation of tile and instruction yet.",
-    "P297": "Legal, but no template prints this layout in shared memory yet.",
     "P298": "Legal, but no template prints this cluster yet.",
     "P299": "Legal, but no template prints this set of warps yet.",
     "P270": "A barrier expects exactly the bytes that the loads of its stage write; with a CTA"

@@ -19,7 +19,6 @@ from gemmgen.terms import (
     Major,
     Role,
     SchedulerKind,
-    Swizzle,
 )
 
 
@@ -130,16 +129,6 @@ GAPS: tuple[Gap, ...] = (
         Arch.SM100A,
     ),
     Gap(
-        "P297",
-        "smem.swizzle",
-        "a stage wider than one span of its swizzle",
-        lambda plan: (
-            plan.spec.smem.swizzle is not Swizzle.NONE
-            and plan.geometry.tile_k * plan.a.dtype.nbytes > plan.spec.smem.swizzle.span_bytes
-        ),
-        "take a tile.k as wide as the span: 64 with 128b, 32 with 64b, 16 with 32b",
-    ),
-    Gap(
         "P298",
         "cluster",
         "a cluster that neither multicasts nor pairs its CTAs",
@@ -194,7 +183,6 @@ GAPS: tuple[Gap, ...] = (
 SILENT_AFTER: dict[str, frozenset[str]] = {
     "P293": frozenset({"P211", "P214", "P215"}),
     "P296": frozenset({"P202", "P203", "P212"}),
-    "P297": frozenset({"P204", "P205"}),
     "P298": frozenset({"P240", "P241", "P242", "P243"}),
     "P299": frozenset({"P210", "P211", "P230"}),
 }

@@ -32,8 +32,10 @@ def _asserts(plan: Plan) -> Iterator[Assertion]:
     if swizzle is not Swizzle.NONE:
         span = swizzle.span_bytes
         row = f"{span // size} {plan.a.dtype.value} values"
-        message = f"the {span}-byte swizzle needs rows of {row}"
-        yield Assertion(f"TILE_K * {size} == {span}", message)
+        several = plan.a.spans > 1
+        message = f"the {span}-byte swizzle needs rows of {'a multiple of ' * several}{row}"
+        wanted = "TILE_K % AB_SPAN == 0" if several else f"TILE_K * {size} == {span}"
+        yield Assertion(wanted, message)
     held = "AB_BYTES // 2" if g.is_pair else "AB_BYTES"
     stages = "" if plan.spec.mainloop.kind is MainloopKind.SERIAL else " * AB_STAGES"
     staged = f" + D_BYTES * {plan.output.buffers_code}" if plan.output else ""

@@ -83,6 +83,10 @@ def _stages(spec: Spec, g: Geometry, copies: tuple[Copy, ...]) -> Iterator[Const
         note = f"{g.tile_k} / {vector} = {g.tile_k // vector}: threads that copy a row"
         yield line(Constant("ROW_THREADS", max(1, g.tile_k // vector), "TILE_K // VECTOR", note))
     a, b = copies
+    if a.spans > 1:
+        span, width = spec.smem.swizzle.span_bytes, a.columns // a.spans
+        note = f"values in the {span} bytes that the swizzle permutes"
+        yield line(literal("AB_SPAN", width, note))
     total = a.stage_bytes.value + b.stage_bytes.value
     size = a.dtype.nbytes
     code = f"({a.rows_code} + {b.rows_code}) * TILE_K * {size}"

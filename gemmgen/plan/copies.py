@@ -20,6 +20,7 @@ class Copy:
         rows: rows of the operand's buffer in one stage.
         rows_code: the constant that holds `rows`.
         columns: elements of K in one stage.
+        spans: spans of the swizzle that hold a row of them; 1 without a swizzle.
         stage_elements, stage_bytes: size of one stage's buffer.
         slices, slices_code: CTAs that load a slice each and share it; 1 without multicast.
         slice_rows: rows that this CTA loads.
@@ -36,6 +37,7 @@ class Copy:
     rows: int
     rows_code: str
     columns: int
+    spans: int
     stage_elements: int
     stage_bytes: Sum
     slices: int
@@ -67,6 +69,12 @@ def _box(spec: Spec, dtype: Dtype, rows: int) -> tuple[tuple[int, ...], int]:
     return (width, height), -(-spec.tile.k // width) * -(-rows // height)
 
 
+def _spans(spec: Spec, dtype: Dtype) -> int:
+    if spec.smem.swizzle is Swizzle.NONE:
+        return 1
+    return -(-spec.tile.k * dtype.nbytes // spec.smem.swizzle.span_bytes)
+
+
 def _slice_index(g: Geometry, is_a: bool) -> str:
     if g.is_line:
         return "cta_rank"
@@ -93,6 +101,7 @@ def _plan_copy(spec: Spec, g: Geometry, operand: Operand) -> Copy:
         rows=rows,
         rows_code=rows_code,
         columns=g.tile_k,
+        spans=_spans(spec, dtype),
         stage_elements=stage_elements,
         stage_bytes=Sum(stage_bytes, arithmetic),
         slices=slices,

@@ -70,7 +70,7 @@ def _needs_swizzle(facts: Facts, _: Spec) -> str:
 
 
 def _needs_free_tile_k(facts: Facts, spec: Spec) -> str:
-    if facts.swizzled:
+    if facts.swizzled and not facts.wide_rows:
         return "its swizzle spans tile_k, so neither changes alone: `no_swizzle` keeps tile_k"
     return _needs_loop(facts, spec)
 

@@ -21,6 +21,7 @@ class Facts:
         one_step: K is one MMA deep.
         blocks: several MMAs a k_tile.
         swizzled: operand buffers are swizzled.
+        wide_rows: a row of a stage is several spans of the swizzle.
         cluster: more than one CTA a cluster.
         pair: two CTAs share an MMA.
         pairs: several CTA pairs share a cluster.
@@ -60,6 +61,7 @@ class Facts:
     one_step: bool
     blocks: bool
     swizzled: bool
+    wide_rows: bool
     cluster: bool
     pair: bool
     pairs: bool
@@ -103,6 +105,7 @@ class Facts:
             one_step=spec.problem.k_extent is KExtent.ONE_STEP,
             blocks=plan.geometry.k_blocks > 1,
             swizzled=spec.smem.swizzle is not Swizzle.NONE,
+            wide_rows=plan.a.spans > 1,
             cluster=plan.geometry.cluster_size > 1,
             pair=plan.geometry.is_pair,
             line=plan.geometry.is_line,

@@ -142,6 +142,8 @@ SM100: tuple[Rule, ...] = (
     ("teardown", "sm100/teardown_cluster.j2", lambda f: f.cluster),
     ("teardown", "sm100/teardown_cta.j2", _always),
     ("host", "common/host.j2", _always),
+    ("operand_layouts", "common/layouts_wide_single.j2", lambda f: f.wide_rows and f.serial),
+    ("operand_layouts", "common/layouts_wide.j2", lambda f: f.wide_rows),
     ("operand_layouts", "common/layouts_swizzled_single.j2", lambda f: f.swizzled and f.serial),
     ("operand_layouts", "common/layouts_swizzled.j2", lambda f: f.swizzled),
     ("operand_layouts", "common/layouts_plain.j2", lambda f: f.serial),

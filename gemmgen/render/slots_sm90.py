@@ -78,6 +78,8 @@ SM90: tuple[Rule, ...] = (
     ("store_chunk", "sm90/store_chunk.j2", lambda f: f.stores),
     ("drain_stores", "common/drain_stores.j2", lambda f: f.stores),
     ("host", "common/host.j2", _always),
+    ("operand_layouts", "common/layouts_wide_single.j2", lambda f: f.wide_rows and f.serial),
+    ("operand_layouts", "common/layouts_wide.j2", lambda f: f.wide_rows),
     ("operand_layouts", "common/layouts_swizzled_single.j2", lambda f: f.swizzled and f.serial),
     ("operand_layouts", "common/layouts_swizzled.j2", lambda f: f.swizzled),
     ("operand_layouts", "common/layouts_plain.j2", lambda f: f.serial),

@@ -30,7 +30,7 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
     changes = {
         "tile.m": 128 * consumers,
         "tile.n": columns,
-        "tile.k": SPANS[swizzle] if swizzle in SPANS else _choose(draw, 16, 32, 64),
+        "tile.k": _step(draw, swizzle),
         "mma.m": 128 * group,
         "mma.n": columns,
         "mma.cta_group": group,
@@ -56,9 +56,8 @@ def rings(draw: st.DrawFn) -> dict[str, Any]:
     """Changes of `BASE` that make it a kernel all of whose threads copy a ring ahead."""
     persistent, columns = _choose(draw, True, False), _choose(draw, 64, 128, 192, 256)
     swizzle, first = _choose(draw, *SPANS, "none"), _choose(draw, 0, 0, 4)
-    step = SPANS[swizzle] if swizzle in SPANS else _choose(draw, 16, 32, 64, 128)
     changes = {
-        "tile": {"m": 128, "n": columns, "k": step},
+        "tile": {"m": 128, "n": columns, "k": _step(draw, swizzle)},
         "mma": {"kind": "tcgen05", "m": 128, "n": columns, "k": 16, "cta_group": 1},
         "cluster": None,
         "smem.swizzle": swizzle,
@@ -75,6 +74,13 @@ def rings(draw: st.DrawFn) -> dict[str, Any]:
     changes["roles"] = {role: {"warps": those} for role, those in warps.items()}
     changes["barriers"] = [_barrier("mma_done", "single", "mma", "commit", "self", "producer")]
     return changes
+
+
+def _step(draw: st.DrawFn, swizzle: str) -> int:
+    """A tile.k: a span of the swizzle, or several, or anything without one."""
+    if swizzle in SPANS:
+        return SPANS[swizzle] * int(_choose(draw, 1, 1, 1, 2, 3))
+    return int(_choose(draw, 16, 32, 64, 128))
 
 
 def _cluster(draw: st.DrawFn, group: int, changes: dict[str, Any], plain: bool) -> bool:

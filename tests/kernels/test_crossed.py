@@ -38,6 +38,7 @@ ONE_CTA = {
 }
 SPAN_64 = {"smem.swizzle": "64b", "tile.k": 32}
 SPAN_32 = {"smem.swizzle": "32b", "tile.k": 16}
+SPANS_128 = {"tile.k": 128, "pipeline.ab_stages": 2}
 COPIES = {"load.kind": "cooperative"}
 AHEAD = COPIES | {"roles.producer.warps": [0, 1, 2, 3], "barriers.tma": None}
 BESIDE = COPIES | {
@@ -115,6 +116,19 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
     ("a 32-byte swizzle of wgmma, TMA stores", "hopper/h9_persistent", SPAN_32, (512, 768, 120)),
     ("one wgmma step a k_tile", "hopper/h3_pipeline", {"tile.k": 16, "smem.swizzle": "none"},
      (256, 256, 120)),
+    ("rows of two spans, CTA pairs", "v8_persistent", SPANS_128 | {"pipeline.ab_stages": 3},
+     (512, 768, 456)),
+    ("rows of two spans, multicast", "v6_multicast", SPANS_128, (512, 512, 456)),
+    ("rows of two spans, one buffer", "tirx/v4_tma",
+     {"tile.k": 128}, (256, 384, 328)),
+    ("rows of two spans, two consumers", "tirx/v9_two_consumers",
+     SPANS_128 | {"epilogue.d_stages": 1}, (1024, 512, 328)),
+    ("rows of two spans, wgmma, TMA stores", "hopper/h9_persistent", SPANS_128, (512, 768, 456)),
+    ("rows of three spans of 64 bytes", "v4_swizzle",
+     {"smem.swizzle": "64b", "tile.k": 96, "pipeline.ab_stages": 3}, (256, 512, 200)),
+    ("rows of two spans, plain copies ahead", "tirx/v5_two_stage", AHEAD | SPANS_128,
+     (256, 384, 384)),
+    ("rows of two spans, one plain copy", "tirx/v3_tiled", {"tile.k": 128}, (256, 384, 384)),
     ("plain copies, a 64-byte swizzle and a wider one of D", "tirx/v5_two_stage", AHEAD | SPAN_64,
      (256, 384, 224)),
     ("plain copies of rows of 32 bytes", "tirx/v6_persistent", AHEAD | SPAN_32, (256, 768, 112)),
@@ -218,6 +232,7 @@ QUICK = {
     "persistent plain copies, k_tiles under the stages",
     "two warps that do nothing but copy",
     "a 64-byte swizzle of CTA pairs",
+    "rows of two spans, plain copies ahead",
     "chunks of 32 columns, two register buffers",
     "the same with TMA stores",
     "persistent, one warp, k_tiles off the stages",

@@ -166,7 +166,6 @@ BAD: list[tuple[str, str, str, Changes]] = [
      "roles.epilogue.warps": [8, 9, 10, 11]}),
     ("P296", "half the lanes", "v4_swizzle", {"tile.m": 64, "mma.m": 64}),
     ("P296", "two MMAs along N", "v4_swizzle", {"mma.n": 128}),
-    ("P297", "two swizzle spans a stage", "v4_swizzle", {"tile.k": 128, "pipeline.ab_stages": 2}),
     ("P298", "persistent clusters of single CTAs", "v6_multicast",
      {"scheduler.kind": "persistent"}),
     ("P298", "a cluster for nothing", "v5_epilogue", {"cluster.m": 2, "cluster.n": 1}),

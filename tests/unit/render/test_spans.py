@@ -1,4 +1,4 @@
-"""Every swizzle whose span is a stage's row, on both architectures, beside any swizzle of D."""
+"""Every swizzle, of rows of one span or of several, on both architectures, beside any of D."""
 
 from __future__ import annotations
 
@@ -28,10 +28,24 @@ def test_a_swizzle_of_a_whole_row_is_printed(name: str, swizzle: str) -> None:
 
 
 @pytest.mark.parametrize("swizzle", SPANS)
-def test_a_row_wider_than_its_span_is_refused(swizzle: str) -> None:
-    step = 2 * SPANS[swizzle][0]
-    plan = vary("v4_swizzle", {"smem.swizzle": swizzle, "tile.k": step, "pipeline.ab_stages": 2})
-    assert [finding.code for finding in check_plan(plan)] == ["P297"]
+@pytest.mark.parametrize("name", ["v4_swizzle", "tirx/v3_tiled", "hopper/h6_two_consumers"])
+def test_a_row_of_two_spans_is_printed_span_by_span(name: str, swizzle: str) -> None:
+    span, _, bits = SPANS[swizzle]
+    stages = 1 if name == "tirx/v3_tiled" else 2
+    changes = {"smem.swizzle": swizzle, "tile.k": 2 * span, "pipeline.ab_stages": stages}
+    plan = vary(name, changes)
+    assert check_plan(plan) == []
+    text = render(plan, spec_path="specs/x.toml")
+    assert f"AB_SPAN = {span}  #" in text
+    assert "assert TILE_K % AB_SPAN == 0" in text
+    assert text.count("(AB_SPAN, TILE_K // AB_SPAN)") == 2
+    assert f"swizzle = cute.make_swizzle({bits}, 4, 3)" in text
+
+
+@pytest.mark.parametrize("name", ["v4_swizzle", "hopper/h6_two_consumers"])
+def test_a_row_that_is_no_whole_number_of_spans_is_refused(name: str) -> None:
+    plan = vary(name, {"tile.k": 96, "pipeline.ab_stages": 2})
+    assert [finding.code for finding in check_plan(plan)] == ["P205"]
 
 
 @pytest.mark.parametrize("swizzle", [*SPANS, "none"])
