@@ -80,13 +80,6 @@ GAPS: tuple[Gap, ...] = (
     ),
     Gap(
         "P293",
-        "mainloop.kind",
-        "a persistent kernel with a serial mainloop",
-        lambda plan: plan.persistent and plan.spec.mainloop.kind is MainloopKind.SERIAL,
-        'write `kind = "prefetch"`, or `scheduler.kind = "grid"`',
-    ),
-    Gap(
-        "P293",
         "cluster",
         "a cluster whose CTAs load and multiply with one warp",
         lambda plan: (

@@ -122,7 +122,8 @@ def _names(plan: Plan) -> dict[str, str]:
     serial = plan.spec.mainloop.kind is MainloopKind.SERIAL
     mainloop = "TMA loads and MMAs into tensor memory, by one warp"
     if plan.spec.load.kind is LoadKind.COOPERATIVE:
-        mainloop = "all threads copy A and B ahead, one warp issues the MMAs"
+        ahead = "" if serial else " ahead"
+        mainloop = f"all threads copy A and B{ahead}, one warp issues the MMAs"
     shape = "(MMA, 1, K_BLOCKS" if plan.geometry.k_blocks > 1 else "(MMA, 1, 1"
     return {
         "mainloop_rule": mainloop,

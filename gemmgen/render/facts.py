@@ -161,7 +161,12 @@ class Facts:
     @property
     def one_walk(self) -> bool:
         """Whether all roles walk over tiles together."""
-        return self.prefetch and self.persistent
+        return self.persistent and not self.specialized
+
+    @property
+    def loads_in_turn(self) -> bool:
+        """Whether one warp loads a stage, and then waits for its MMAs."""
+        return self.serial and not self.cooperative
 
 
 Rule = tuple[str, str, Callable[[Facts], bool]]

@@ -53,17 +53,18 @@ def crossings(draw: st.DrawFn) -> dict[str, Any]:
 
 @st.composite
 def rings(draw: st.DrawFn) -> dict[str, Any]:
-    """Changes of `BASE` that make it a kernel all of whose threads copy a ring ahead."""
+    """Changes of `BASE` that make it a kernel all of whose threads copy, ahead or in turn."""
     persistent, columns = _choose(draw, True, False), _choose(draw, 64, 128, 192, 256)
     swizzle, first = _choose(draw, *SPANS, "none"), _choose(draw, 0, 0, 4)
+    stages = _choose(draw, 1, 2, 3, 4)
     changes = {
         "tile": {"m": 128, "n": columns, "k": _step(draw, swizzle)},
         "mma": {"kind": "tcgen05", "m": 128, "n": columns, "k": 16, "cta_group": 1},
         "cluster": None,
         "smem.swizzle": swizzle,
         "load.kind": "cooperative",
-        "mainloop.kind": "prefetch",
-        "pipeline.ab_stages": _choose(draw, 2, 3, 4),
+        "mainloop.kind": "serial" if stages == 1 else "prefetch",
+        "pipeline.ab_stages": stages,
         "pipeline.acc_stages": 1,
         "epilogue.chunks": _choose(draw, 1, 2, 4, 8),
         "epilogue.register_buffers": _choose(draw, 1, 2),

@@ -148,7 +148,7 @@ BAD: list[tuple[str, str, str, Changes]] = [
     ("P293", "one K step", "v1_kloop", {"problem.k_extent": "one_step"}),
     ("P293", "one K step of plain loads", "tirx/v3_tiled", {"problem.k_extent": "one_step"}),
     ("P293", "ping-pong", "v4_swizzle", {"mainloop.kind": "pingpong"}),
-    ("P293", "a persistent serial mainloop", "v1_kloop", {"scheduler.kind": "persistent"}),
+    ("P293", "a persistent serial mainloop", "hopper/h2_tma", {"scheduler.kind": "persistent"}),
     ("P293", "a cluster of one-warp mainloops", "v2_pipeline", {"cluster.m": 2, "cluster.n": 2,
      "load.multicast": ["a", "b"]}),
     ("P294", "cluster launch control", V8, {"scheduler.kind": "clc"}),

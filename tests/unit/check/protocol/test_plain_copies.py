@@ -33,6 +33,7 @@ AHEAD: list[tuple[str, Changes]] = [
     ("tirx/v6_persistent", RING),
     ("tirx/v6_persistent", RING | {"pipeline.ab_stages": 3}),
     ("tirx/v6_persistent", RING | EIGHT_WARPS),
+    ("tirx/v3_tiled", {"scheduler.kind": "persistent"}),
 ]
 ROLES: list[tuple[str, Changes]] = [
     ("v4_swizzle", BESIDE),
