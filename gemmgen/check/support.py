@@ -81,7 +81,7 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P293",
         "cluster",
-        "a cluster whose CTAs load and multiply with one warp",
+        "a cluster whose CTAs load and multiply in one sequence, with no barrier between them",
         lambda plan: (
             plan.geometry.cluster_size > 1
             and plan.spec.mainloop.kind in (MainloopKind.SERIAL, MainloopKind.PREFETCH)

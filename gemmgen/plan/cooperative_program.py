@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gemmgen.plan.barriers import Purpose
+from gemmgen.plan.barriers import BarrierPlan, Purpose
 from gemmgen.plan.cta_program import Body, CtaProgram
 from gemmgen.plan.cursor import Cursor
 from gemmgen.plan.make import Plan
@@ -78,6 +78,14 @@ class CooperativeProgram(CtaProgram):
             yield name, warps, list(self.producer_part(part, len(warps)))
         yield from self.multipliers()
 
+    def copied(self, full: BarrierPlan | None, slot: int, warps: int) -> Iterator[Step]:
+        """The arrivals of some warps that have copied their share of a stage."""
+        for arrive in full.arrives if full else ():
+            if full is None or arrive.how is not ArriveHow.THREADS:
+                continue
+            for rank in self.reached(arrive):
+                yield Arrive(full.name, slot % full.depth, rank, 32 * warps)
+
     def producer_part(self, part: int, warps: int) -> Iterator[Step]:
         """Some warps of the producer of a warp-specialized kernel: each thread says what it did."""
         plan, depth = self.plan, self.plan.spec.pipeline.ab_stages
@@ -88,10 +96,7 @@ class CooperativeProgram(CtaProgram):
             for k in range(self.k_tiles):
                 yield from ring.waits()
                 yield from self.fills(ring.slot, part, (tile, k))
-                for arrive in full.arrives if full else ():
-                    if full is not None and arrive.how is ArriveHow.THREADS:
-                        slot, (rank,) = ring.slot % full.depth, self.reached(arrive)
-                        yield Arrive(full.name, slot, rank, 32 * warps)
+                yield from self.copied(full, ring.slot, warps)
                 ring.advance()
         for _ in range(depth):  # a lap more: no commit is under way at exit
             yield from ring.waits()

@@ -101,6 +101,14 @@ def test_a_role_that_copies_waits_for_its_stage_and_every_thread_of_it_arrives(
     assert "P275" in codes(without(program, Fill, 2))
 
 
+@pytest.mark.parametrize("to", ["pair", "self", "sharers"])
+def test_copies_that_are_announced_elsewhere_are_shown_where_they_lead(to: str) -> None:
+    plan = vary("v7_two_cta", BESIDE | {"barriers.ab_full.arrive.0.to": to})
+    found = {finding.code for finding in check_plan(plan)}
+    assert "P258" in found
+    assert found & {"P271", "P275", "P280"}
+
+
 @pytest.mark.parametrize(("name", "changes"), ROLES)
 def test_a_stage_that_lacks_one_thread_is_a_finding(name: str, changes: Changes) -> None:
     plan = vary(name, changes)
