@@ -94,6 +94,9 @@ def epilogue_words(plan: Plan) -> dict[str, str]:
     }
     if plan.output is not None:
         words["route"] = "tensor memory -> registers -> shared memory -> global memory"
+    apart = bool(plan.role(Role.EPILOGUE).code) and not is_specialized(plan.spec)
+    if apart and plan.persistent:  # deep inside the kernel: fewer words
+        words["lanes"] = "Warp w reads 32 lanes from 32 w on; a lane is a row: thread t has row t."
     threads = "32 * EPILOGUE_WARPS"
     if plan.epilogue.by_warpgroup:
         words["lanes"] = (

@@ -29,6 +29,11 @@ WRITEBACK: list[tuple[str, str, Changes]] = [
     ("warps in between", "v5_epilogue", LAST | STORE | {"roles.producer.warps": [8]}),
     ("beside one warp that loads and multiplies", "v1_kloop", ONE_WARP),
     ("beside a ring of one warp", "v2_pipeline", ONE_WARP | STORE),
+    (
+        "beside one warp that walks over tiles, one buffer",
+        "v1_kloop",
+        ONE_WARP | {"scheduler.kind": "persistent"},
+    ),
     ("beside one warp that walks over tiles", "tirx/v6_persistent", ONE_WARP),
     ("one K step", "v0_single_tile", LAST),
     ("half of those that copy", "tirx/v3_tiled", LAST | {"roles.producer.warps": list(range(8))}),
