@@ -80,6 +80,8 @@ class RaceDetector(Listener):
             starts = np.array([address], dtype=np.int64) - origin
         else:
             starts = access.starts = access.starts - origin
+        if not shadow.holds(starts, size):
+            return  # the memory refuses this access next, and says where it is
         shadow.touch_runs(Actor(access, warp_clock(group.warp).views(group.mask)), starts, size)
 
 

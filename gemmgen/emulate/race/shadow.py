@@ -56,6 +56,10 @@ class Shadow:
         self.judge = judge
         self.unit = unit
 
+    def holds(self, starts: Offsets, size: int) -> bool:
+        """Whether all of these runs of `size` bytes are in the memory."""
+        return 0 <= int(starts.min()) and int(starts.max()) + size <= self.coarse.size * self.unit
+
     def touch(self, now: Actor, where: slice | tuple[slice, slice] | Offsets) -> None:
         """An access to whole pieces: their numbers, or places in ``grid``."""
         memory = self.grid if isinstance(where, tuple) else self.coarse
