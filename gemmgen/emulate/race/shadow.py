@@ -58,7 +58,7 @@ class Shadow:
 
     def holds(self, starts: Offsets, size: int) -> bool:
         """Whether all of these runs of `size` bytes are in the memory."""
-        return 0 <= int(starts.min()) and int(starts.max()) + size <= self.coarse.size * self.unit
+        return int(starts.min()) >= 0 and int(starts.max()) + size <= self.coarse.size * self.unit
 
     def touch(self, now: Actor, where: slice | tuple[slice, slice] | Offsets) -> None:
         """An access to whole pieces: their numbers, or places in ``grid``."""
