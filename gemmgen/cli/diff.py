@@ -13,6 +13,7 @@ from gemmgen.files import project_root
 from gemmgen.render.diff import TextDiff, diff_texts
 from gemmgen.run.generate import generate
 from gemmgen.run.ladder import climb
+from gemmgen.run.subject import spec_of
 from gemmgen.spec.find import find_spec
 from gemmgen.spec.read import read_text
 from gemmgen.terms import Finding, GemmgenError
@@ -55,6 +56,8 @@ def command(
     differ = False
     for title, a, b in (("spec", left[0], right[0]), ("kernel", left[1], right[1])):
         if a is None or b is None:
+            missing = old if a is None else new
+            click.echo(f"{title}: not compared, {missing} leads to none")
             continue
         loose = title == "kernel" and not exact
         result = diff_texts(a, b, context=context, ignore_indent=loose, ignore_header=loose)
@@ -85,13 +88,17 @@ def _ladder(name: str) -> None:
 
 
 def _read(name: str) -> tuple[str | None, str]:
-    """Text of the spec (None for a bare Python file) and of the kernel."""
+    """Text of the spec (None for a Python file whose header leads to none) and of the kernel."""
     path = Path(name)
     if path.suffix == ".py":
         try:
-            return None, path.read_text(encoding="utf-8")
+            source = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             raise GemmgenError([Finding("T405", "the file is not UTF-8", file=name)]) from None
+        try:
+            return read_text(spec_of(path)), source
+        except GemmgenError:
+            return None, source  # a file with no spec, or with one that is not here
     spec_path = find_spec(name, project_root(Path.cwd()) or Path())
     return read_text(spec_path), generate(spec_path).source
 

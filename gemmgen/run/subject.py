@@ -35,40 +35,39 @@ class Subject:
 def read_subject(path: Path) -> Subject:
     """Read the header of `path` and load the spec that it names.
 
-    The spec is looked for from the file's own project, then from the current folder's, then beside
-    the file.
-
     Raises:
-        GemmgenError: T402, no header; T403, the spec is not there; or what the spec is refused for.
+        GemmgenError: what `spec_of` raises; or what the spec is refused for.
     """
     fields = _header(path)
+    spec = _find(path, fields)
+    return Subject(path, fields["spec"], fields.get("digest", ""), make_plan(load_spec(spec)))
+
+
+def spec_of(path: Path) -> Path:
+    """The spec that the header of `path` names.
+
+    It is looked for from the file's own project, then from the current folder's, then beside the
+    file.
+
+    Raises:
+        GemmgenError: T402, no header; T403, the spec is not there.
+    """
+    return _find(path, _header(path))
+
+
+def _find(path: Path, fields: dict[str, str]) -> Path:
     if "spec" not in fields:
-        raise GemmgenError(
-            [
-                Finding(
-                    code="T402",
-                    title="not a generated file: no `# spec: …` line in its header",
-                    file=str(path),
-                    help="keep the header of the file that you copied, or render a spec",
-                )
-            ]
-        )
+        title = "not a generated file: no `# spec: …` line in its header"
+        help_ = "keep the header of the file that you copied, or render a spec"
+        raise GemmgenError([Finding("T402", title, file=str(path), help=help_)])
     roots = (project_root(path.parent), project_root(Path.cwd()))
     places = [root / fields["spec"] for root in roots if root is not None]
     for spec in (*places, path.parent / Path(fields["spec"]).name):
         if spec.is_file():
-            plan = make_plan(load_spec(spec))
-            return Subject(path, fields["spec"], fields.get("digest", ""), plan)
-    raise GemmgenError(
-        [
-            Finding(
-                code="T403",
-                title=f"its spec {fields['spec']} is not there",
-                file=str(path),
-                help="run inside the project that has the spec, or keep the spec beside the copy",
-            )
-        ]
-    )
+            return spec
+    title = f"its spec {fields['spec']} is not there"
+    help_ = "run inside the project that has the spec, or keep the spec beside the copy"
+    raise GemmgenError([Finding("T403", title, file=str(path), help=help_)])
 
 
 def _header(path: Path) -> dict[str, str]:

@@ -10,6 +10,8 @@ import pytest
 from gemmgen.records import CaseRecord, TestRecord, write_records
 from gemmgen.spec import digest, load_spec
 
+ROOT = Path(__file__).parents[3]
+
 MARKS = "before\n<!-- ladder cute -->\nold\n<!-- end ladder -->\nafter\n"
 
 
@@ -283,3 +285,10 @@ def test_a_shape_that_the_kernel_cannot_do_is_refused_by_name(kernel: Path, run)
     result = run("test", kernel, "--shape", "100,256,64")
     assert result.exit_code == 1
     assert "refused 100x256x64: M, N = 100, 256: must be multiples of 128, 256" in result.output
+
+
+def test_files_are_compared_with_the_specs_that_they_name(run) -> None:
+    by_name = run("diff", "v7", "v8", "--stat").stdout
+    files = [ROOT / f"generated/{name}.py" for name in ("v7_two_cta", "v8_persistent")]
+    assert run("diff", *files, "--stat").stdout == by_name
+    assert by_name.startswith("spec: ")
