@@ -147,6 +147,6 @@ def role_constants(spec: Spec, roles: tuple[RolePlan, ...], threads: int) -> tup
             out.append(constant)
     for plan in roles:
         if plan.registers is not None:
-            note = "a thread, once setmaxnreg has moved them"
+            note = "a thread, set by setmaxnreg"
             out.append(literal(f"{plan.role.upper()}_REGISTERS", plan.registers, note))
     return tuple(out)

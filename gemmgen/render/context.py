@@ -163,6 +163,11 @@ def _storage(plan: Plan) -> dict[str, Any]:
     swizzled = plan.spec.smem.swizzle is not Swizzle.NONE
     span = plan.spec.smem.swizzle.span_bytes
     note = f"{align}-byte alignment: the swizzle repeats every 8 rows of {span} bytes."
+    output = [field for field in fields if field.kind is FieldKind.OUTPUT]
+    output_note = ""
+    if plan.output and plan.output.swizzle not in (plan.spec.smem.swizzle, Swizzle.NONE):
+        rows = f"8 rows of {plan.output.swizzle.span_bytes} bytes"
+        output_note = f"{output[0].align}-byte alignment: D's swizzle repeats every {rows}."
     barriers = [
         {"name": field.name, "count_code": field.count_code if field.count > 1 else "1"}
         for field in fields
@@ -171,9 +176,10 @@ def _storage(plan: Plan) -> dict[str, Any]:
     return {
         "barriers": barriers,
         "operands": operands,
-        "output": [field for field in fields if field.kind is FieldKind.OUTPUT],
+        "output": output,
         "align": max(field.align for field in fields),
         "note": note if swizzled else "",
+        "output_note": output_note,
     }
 
 

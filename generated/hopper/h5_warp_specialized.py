@@ -1,5 +1,5 @@
 # spec: specs/hopper/h5_warp_specialized.toml
-# digest: sha256:e0cf5dcf27aca3efbde6495cb3ce719a93e09fedc1f344a5ecb80cf3d554d811
+# digest: sha256:c31778db9c7d7ba799c5fbd2b45904b71621919450e2683c9df2f59a74cc066f
 # partials:
 #   imports storage signature setup thread warp work=work_cta k_tiles
 #   operand_buffers=buffers_swizzled start=start_cta init ring_start producer give_registers
@@ -9,12 +9,12 @@
 #   main_arguments
 """D = A @ B.T: A producer warp and a consumer warpgroup.
 
-Against h4_swizzle: a producer warp loads, a consumer warpgroup multiplies; registers move to
-the consumer.
+Against h4_swizzle: a producer warp loads, a consumer warpgroup multiplies.
 
 The consumer issues no loads and meets no CTA barrier: it hands a stage back once the
-instructions after it are under way. setmaxnreg works only with a declared minimum of one CTA an
-SM.
+instructions after it are under way. 256 threads may have 256 registers each and are launched
+with 240, so setmaxnreg only takes from the producer here; h6 has 384 threads at 168 and needs
+the move. It works only with a declared minimum of one CTA an SM.
 """
 
 import sys
@@ -36,8 +36,8 @@ AB_EMPTY_ARRIVALS = 4  # 4 warps
 THREADS = 256  # 8 warps
 PRODUCER_WARP = 0
 MMA_WARP = 4
-PRODUCER_REGISTERS = 40  # a thread, once setmaxnreg has moved them
-MMA_REGISTERS = 240  # a thread, once setmaxnreg has moved them
+PRODUCER_REGISTERS = 40  # a thread, set by setmaxnreg
+MMA_REGISTERS = 240  # a thread, set by setmaxnreg
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES * AB_STAGES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"

@@ -36,8 +36,8 @@ AB_EMPTY_ARRIVALS = 4 * CONSUMERS  # 4 x 2 = 8
 THREADS = 384  # 12 warps
 PRODUCER_WARP = 0
 MMA_WARP = 4
-PRODUCER_REGISTERS = 40  # a thread, once setmaxnreg has moved them
-MMA_REGISTERS = 232  # a thread, once setmaxnreg has moved them
+PRODUCER_REGISTERS = 40  # a thread, set by setmaxnreg
+MMA_REGISTERS = 232  # a thread, set by setmaxnreg
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES * AB_STAGES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"

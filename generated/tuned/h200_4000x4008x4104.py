@@ -1,5 +1,5 @@
 # spec: specs/tuned/h200_4000x4008x4104.toml
-# digest: sha256:4eab7af37c364070c64201032efcfe8447179221dcbd539c4c56b9a21989f62d
+# digest: sha256:eff779266204b82c806af3e1bc8bb484a508b912e7a09836fe05c52e9ac2ccb1
 # partials:
 #   imports import_nvvm storage tile_order signature setup warp work=work_persistent
 #   ranks=ranks_line k_tiles operand_buffers=buffers_swizzled output_buffers start=start_cluster
@@ -14,7 +14,7 @@
 The dependent kernel for 4096 x 4096 x 4096. At ragged edges TMA reads zeros and clips stores.
 
 Rows of 8208 bytes do not start on whole lines, so loads cost more of L2's bandwidth: the
-cluster that shares B saves a third of it.
+cluster that shares B saves a third of it. The epilogue is deferred under the next tile.
 """
 
 import sys
@@ -46,8 +46,8 @@ D_BYTES = ACC_ROWS * EPI_N * 2  # 8_192: a staged chunk
 THREADS = 384  # 12 warps
 PRODUCER_WARP = 0
 MMA_WARP = 4
-PRODUCER_REGISTERS = 40  # a thread, once setmaxnreg has moved them
-MMA_REGISTERS = 232  # a thread, once setmaxnreg has moved them
+PRODUCER_REGISTERS = 40  # a thread, set by setmaxnreg
+MMA_REGISTERS = 232  # a thread, set by setmaxnreg
 EPILOGUE_BARRIER = 1  # before and after a chunk of D is filled
 GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
@@ -309,7 +309,7 @@ def gemm(
     share_op = cpasync.CopyBulkTensorTileG2SMulticastOp()
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(share_op, b, b_smem, (TILE_N, TILE_K), CLUSTER_M)
-    # D: chunks of (row, column), swizzled like the operands, so a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled across a row's bytes: a warp writes without conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(
         (ACC_ROWS, EPI_N, CONSUMERS * D_STAGES), stride=(EPI_N, 1, ACC_ROWS * EPI_N)

@@ -47,8 +47,8 @@ D_BYTES = ACC_ROWS * EPI_N * 2  # 16_384: a staged chunk
 THREADS = 384  # 12 warps
 PRODUCER_WARP = 0
 MMA_WARP = 4
-PRODUCER_REGISTERS = 40  # a thread, once setmaxnreg has moved them
-MMA_REGISTERS = 232  # a thread, once setmaxnreg has moved them
+PRODUCER_REGISTERS = 40  # a thread, set by setmaxnreg
+MMA_REGISTERS = 232  # a thread, set by setmaxnreg
 EPILOGUE_BARRIER = 1  # before and after a chunk of D is filled
 GROUP_M = 8  # rows of tiles that are walked before the next column: they share B in L2
 
@@ -301,7 +301,7 @@ def gemm(
     share_op = cpasync.CopyBulkTensorTileG2SMulticastOp()
     tma_a, mA = cpasync.make_tiled_tma_atom(load_op, a, a_smem, (TILE_M, TILE_K))
     tma_b, mB = cpasync.make_tiled_tma_atom(share_op, b, b_smem, (TILE_N, TILE_K), CLUSTER_M)
-    # D: chunks of (row, column), swizzled like the operands, so a warp writes without conflicts.
+    # D: chunks of (row, column), swizzled across a row's bytes: a warp writes without conflicts.
     m, n = d.shape
     d_rows = cute.make_layout(
         (ACC_ROWS, EPI_N, CONSUMERS * D_STAGES), stride=(EPI_N, 1, ACC_ROWS * EPI_N)
