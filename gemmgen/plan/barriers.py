@@ -172,8 +172,9 @@ def _count(barrier: Barrier, arrive: Arrive, spec: Spec, g: Geometry) -> Sum:
     if arrive.how is ArriveHow.THREADS:
         readers = 1 if arrive.by is Role.PRODUCER else g.consumers  # who shares a stage, a slot
         threads = -(-32 * len(_warps(spec, arrive.by)) // readers)
-        text = f"{threads} threads"
-        return Sum(ctas * threads, f"{text} of each CTA of the pair" if ctas > 1 else text)
+        whose = "each CTA of the pair" if ctas > 1 else f"{threads // 32} {arrive.by.value} warps"
+        text = f"{threads} threads of" if ctas > 1 else "the threads of"
+        return Sum(ctas * threads, f"{text} {whose}")
     if arrive.how is ArriveHow.THREAD and ctas > 1:
         return Sum(ctas, "1 from each CTA of the pair")
     return Sum(1, "1")

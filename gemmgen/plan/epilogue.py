@@ -100,6 +100,8 @@ def plan_epilogue(
     wgmma = in_registers(spec)
     held = is_persistent(spec) and not stores and is_specialized(spec) and not wgmma
     what = "every epilogue warp has read the accumulator slot"
+    if g.consumers > 1:
+        what = "every epilogue warp of a consumer has read its accumulator"
     if stores:
         what = "before and after a chunk of D is filled"
     group = -(-threads // g.consumers)

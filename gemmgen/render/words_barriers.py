@@ -42,12 +42,15 @@ class InitRing:
 def barrier_words(plan: Plan) -> dict[str, Any]:
     """Names about barriers that the partials may use; one of a purpose only where there is one."""
     named = {name: plan.barrier(purpose) for purpose, name in _PURPOSE_NAMES.items()}
+    consumers = plan.geometry.consumers
     return {
         "barrier_map": _barrier_map(plan),
         "barrier_notes": _barrier_notes(plan),
         "init_rings": _init_rings(plan),
         "init_note": _init_note(plan),
         "masks": _masks(plan),
+        "place": _place(plan),
+        "readers": "This consumer's warps" if consumers > 1 else "All epilogue warps",
         **{name: _words(plan, barrier) for name, barrier in named.items() if barrier is not None},
     }
 
@@ -106,10 +109,8 @@ def _barrier_notes(plan: Plan) -> list[str]:
             f"{named.name}: the warps of an accumulator meet before and after they fill D."
         )
     if named is not None and released is not None and by_one:
-        notes.append(
-            f"{named.name} gathers the epilogue warps of a CTA before its one arrive on "
-            f"{released.name}."
-        )
+        warps = "a consumer's epilogue warps" if named.count > 1 else "the epilogue warps of a CTA"
+        notes.append(f"{named.name} gathers {warps} before its one arrive on {released.name}.")
     if named is not None and named.count > 1:
         notes.append(f"Each consumer has its own: {named.name} + consumer.")
     if plan.persistent:
@@ -176,6 +177,15 @@ def _masks(plan: Plan) -> list[Any]:
     if several_pairs(plan):
         masks += [barrier.mask for barrier in plan.barriers if barrier.mask is not None]
     return list({mask.name: mask for mask in masks}.values())
+
+
+def _place(plan: Plan) -> str:
+    """What a CTA of several pairs reads of its place in the cluster, besides its rank."""
+    if any(copy.mask is not None for copy in plan.copies):
+        return "cta_m, cta_n, _"
+    if plan.persistent:
+        return "cta_m, cta_n, _" if plan.geometry.cluster_n > 1 else ""
+    return "cta_m, _, _"
 
 
 def several_pairs(plan: Plan) -> bool:

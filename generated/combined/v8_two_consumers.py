@@ -1,5 +1,5 @@
 # spec: specs/combined/v8_two_consumers.toml
-# digest: sha256:1176c60e0aa89c7c36946712c9af1afb7f511ddcb2379e961e1a9a480f5959e6
+# digest: sha256:eb9ddae88f0a809c8b12ec628c07c40524a460d084daeb4ac95d292c5a4ab6f6
 # partials:
 #   imports storage signature setup work=work_persistent ranks=ranks_pair k_tiles
 #   operand_buffers=buffers_swizzled allocate=allocate_pair init own_slot producer producer_walk
@@ -12,10 +12,14 @@
 #   main_arguments=main_arguments_persistent
 """D = A @ B.T: Persistent CTAs with two consumers.
 
-The kernel of v8_persistent with two mma warps: 512 x 256 a pair, one accumulator for each.
+The kernel of v8_persistent with two mma warps: 512 x 256 a pair, one accumulator for each; and
+16 columns of it read at a time, into one register buffer, where v8_persistent reads 64 into
+two.
 
-B is loaded once for two MMAs, for a third less traffic into shared memory. The two accumulators
-fill tensor memory, so neither is double-buffered: each waits for its own epilogue.
+B is loaded once for two MMAs, so a stage brings 96 KiB for what takes two of 64: a quarter less
+traffic into shared memory. The two accumulators fill tensor memory, so neither is
+double-buffered: each waits for its own epilogue. 352 threads have 168 registers each, too few
+for the row of D that each holds and more than 16 columns of the accumulator.
 """
 
 import sys
@@ -48,7 +52,7 @@ PRODUCER_WARP = 10
 MMA_WARP = 8
 EPILOGUE_WARPS = 8
 WARPGROUP = 128  # threads of a warpgroup: each has a lane of tensor memory, a row of D
-EPILOGUE_BARRIER = 1  # every epilogue warp has read the accumulator slot
+EPILOGUE_BARRIER = 1  # every epilogue warp of a consumer has read its accumulator
 
 assert TILE_K * 2 == 128, "the 128-byte swizzle needs rows of 64 f16 values"
 assert AB_BYTES // 2 * AB_STAGES + 1_024 <= 232_448, "the A and B buffers must fit in shared memory"
@@ -59,7 +63,7 @@ assert TMEM_COLUMNS <= 512, "the accumulator must fit in tensor memory"
 #   ab_empty[4]   mma: tcgen05.commit to both CTAs (2)              -> producer, 1: pre-armed
 #   acc_full[2]   mma: tcgen05.commit to both CTAs (1)              -> epilogue, 0
 #   acc_empty[2]  epilogue: one thread, on the leader (2)           -> mma, 1: pre-armed
-# EPILOGUE_BARRIER gathers the epilogue warps of a CTA before its one arrive on acc_empty.
+# EPILOGUE_BARRIER gathers a consumer's epilogue warps before its one arrive on acc_empty.
 # Each consumer has its own: EPILOGUE_BARRIER + consumer.
 # Phases run on across tiles: a barrier knows laps of its ring, not tiles.
 
@@ -234,7 +238,7 @@ def gemm_kernel(
                 cute.copy(tmem_load, tAcc[None, None, None, chunk], rAcc)
                 cute.arch.fence_view_async_tmem_load()  # tcgen05.wait::ld
                 rD[None, chunk].store(rAcc.load().to(cutlass.Float16))
-            # All epilogue warps have read the slot: release it before any store.
+            # This consumer's warps have read the slot: release it before any store.
             nvvm.tcgen05_fence(nvvm.Tcgen05FenceKind.BEFORE_THREAD_SYNC)
             cute.arch.barrier(barrier_id=EPILOGUE_BARRIER + consumer, number_of_threads=WARPGROUP)
             if warp_idx % 4 == 0:

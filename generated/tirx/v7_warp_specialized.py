@@ -36,7 +36,7 @@ MMA_M, MMA_N, MMA_K = 128, 128, 16  # one tcgen05.mma
 K_BLOCKS = TILE_K // MMA_K  # 64 / 16 = 4 MMAs a k_tile
 AB_STAGES = 2
 AB_BYTES = (TILE_M + TILE_N) * TILE_K * 2  # (128 + 128) x 64 x 2 = 32_768
-LD2MMA_ARRIVALS = 128  # 128 threads
+LD2MMA_ARRIVALS = 128  # the threads of 4 epilogue warps
 EPI_N = 64  # accumulator columns that a thread reads at a time
 EPI_CHUNKS = TILE_N // EPI_N  # 128 / 64 = 2
 D_SPAN = 64  # values in the 128 bytes that the swizzle of D permutes

@@ -77,6 +77,18 @@ CONSUMERS: list[tuple[str, str, Changes]] = [
     ("three of one tile a CTA", V9, NARROW | THREE | GRID),
 ]
 
+FOUR = {"cluster.m": 4}
+WIDE = FOUR | {"cluster.n": 2}
+
+PAIRS: list[tuple[str, str, Changes]] = [
+    ("two a cluster, one tile a CTA", "v7_two_cta", FOUR),
+    ("four a cluster, one tile a CTA", "v7_two_cta", WIDE),
+    ("two a cluster", "v8_persistent", FOUR),
+    ("four a cluster", "v8_persistent", WIDE),
+    ("two a cluster, two consumers", "combined/v8_two_consumers", FOUR),
+    ("two a cluster, two consumers that stage D", V9, FOUR),
+]
+
 
 def _ids(rows: list[tuple[str, str, Changes]]) -> Any:
     return pytest.mark.parametrize(
@@ -84,7 +96,7 @@ def _ids(rows: list[tuple[str, str, Changes]]) -> Any:
     )
 
 
-@_ids(WRITEBACK + CONSUMERS)
+@_ids(WRITEBACK + CONSUMERS + PAIRS)
 def test_a_combination_is_proved_and_printed_without_a_name_too_many(name, changes) -> None:
     plan = vary(name, changes)
     assert check_plan(plan) == []
