@@ -91,12 +91,13 @@ def form(plan: Plan, purpose: Purpose) -> Form:
     """What a barrier with `purpose` must look like in `plan`."""
     pair = plan.geometry.is_pair
     shared = any(copy.slices > 1 for copy in plan.copies)
+    read = ArriveTo.SHARERS if shared else ArriveTo.PAIR if pair else ArriveTo.SELF
     to = {
         Purpose.AB_FULL: ArriveTo.LEADER if pair else ArriveTo.SELF,
-        Purpose.AB_EMPTY: ArriveTo.SHARERS if shared else ArriveTo.PAIR if pair else ArriveTo.SELF,
+        Purpose.AB_EMPTY: read,
         Purpose.ACC_FULL: ArriveTo.PAIR if pair else ArriveTo.SELF,
         Purpose.ACC_EMPTY: ArriveTo.LEADER if pair else ArriveTo.SELF,
-        Purpose.MMA_DONE: ArriveTo.PAIR if pair else ArriveTo.SELF,
+        Purpose.MMA_DONE: read,
         Purpose.MMA_TURN: ArriveTo.SELF,
     }[purpose]
     of_acc = purpose in (Purpose.ACC_FULL, Purpose.ACC_EMPTY)

@@ -81,10 +81,19 @@ GAPS: tuple[Gap, ...] = (
     Gap(
         "P293",
         "cluster",
-        "a cluster whose CTAs load and multiply in one sequence, with no barrier between them",
+        "a cluster whose CTAs load and multiply in one sequence",
         lambda plan: (
-            plan.geometry.cluster_size > 1
-            and plan.spec.mainloop.kind in (MainloopKind.SERIAL, MainloopKind.PREFETCH)
+            plan.geometry.cluster_size > 1 and plan.spec.mainloop.kind is MainloopKind.SERIAL
+        ),
+        'write `mainloop.kind = "warp_specialized"`',
+        Arch.SM100A,
+    ),
+    Gap(
+        "P293",
+        "cluster",
+        "a cluster whose CTAs load ahead in one sequence: it takes a barrier a stage",
+        lambda plan: (
+            plan.geometry.cluster_size > 1 and plan.spec.mainloop.kind is MainloopKind.PREFETCH
         ),
         'write `mainloop.kind = "warp_specialized"`',
         Arch.SM100A,
@@ -95,15 +104,6 @@ GAPS: tuple[Gap, ...] = (
         "cluster launch control",
         lambda plan: plan.spec.scheduler.kind is SchedulerKind.CLC,
         'write `kind = "persistent"`',
-    ),
-    Gap(
-        "P294",
-        "scheduler.kind",
-        "a cluster for a single tile",
-        lambda plan: (
-            plan.spec.scheduler.kind is SchedulerKind.SINGLE and plan.geometry.cluster_size > 1
-        ),
-        'write `kind = "grid"`',
     ),
     Gap(
         "P296",
@@ -131,16 +131,6 @@ GAPS: tuple[Gap, ...] = (
             and not plan.spec.load.multicast
         ),
         "leave the table out, or say what is multicast",
-        Arch.SM100A,
-    ),
-    Gap(
-        "P298",
-        "cluster",
-        "a persistent kernel whose clusters are not of CTA pairs",
-        lambda plan: (
-            plan.persistent and plan.geometry.cluster_size > 1 and not plan.geometry.is_pair
-        ),
-        "leave the table out, or write `mma.cta_group = 2`",
         Arch.SM100A,
     ),
     Gap(

@@ -26,7 +26,7 @@ class LaunchPlan:
     """What the host gives to a launch.
 
     Attributes:
-        grid: one CTA in all, one a tile, or as many clusters as stay resident.
+        grid: one CTA or cluster in all, one a tile, or as many clusters as stay resident.
         grid_code: the three grid extents, over ``m``, ``n`` and the constants; persistent:
             ``max_active_clusters``.
         threads: of a CTA.
@@ -92,7 +92,9 @@ def plan_launch(spec: Spec, g: Geometry, threads: int, smem_bytes: int) -> Launc
     """Launch geometry of `spec`."""
     persistent = is_persistent(spec)
     single = spec.scheduler.kind is SchedulerKind.SINGLE
-    tiles = ("1", "1", "1") if single else ("m // TILE_M", "n // TILE_N", "1")
+    tiles = ("m // TILE_M", "n // TILE_N", "1")
+    if single:
+        tiles = ("CLUSTER_M", "CLUSTER_N", "1") if g.cluster_size > 1 else ("1", "1", "1")
     rows, columns = ("m // TILE_M", "n // TILE_N")
     if g.cluster_m > 1:
         rows = "m // (TILE_M * CLUSTER_M)"

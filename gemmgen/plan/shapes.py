@@ -119,7 +119,7 @@ def grid(plan: Plan, m: int, n: int, max_active_clusters: int) -> tuple[int, int
     g = plan.geometry
     rows, columns = -(-m // g.cluster_tile_m), -(-n // g.cluster_tile_n)
     if plan.launch.grid is GridKind.SINGLE:
-        return (1, 1, 1)
+        return (g.cluster_m, g.cluster_n, 1)
     if plan.launch.grid is GridKind.TILES:
         return (rows * g.cluster_m, columns * g.cluster_n, 1)
     return (g.cluster_m, g.cluster_n, min(rows * columns, max_active_clusters))

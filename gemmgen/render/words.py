@@ -76,9 +76,14 @@ def acc_words(plan: Plan) -> dict[str, str]:
     return words
 
 
+def _is_alone(plan: Plan) -> bool:
+    """Whether one CTA computes all of D, at row and column 0."""
+    return plan.spec.scheduler.kind is SchedulerKind.SINGLE and plan.geometry.cluster_size == 1
+
+
 def epilogue_words(plan: Plan) -> dict[str, str]:
     """Which thread has which row of D, and how the warps of an accumulator meet."""
-    single = plan.spec.scheduler.kind is SchedulerKind.SINGLE
+    single = _is_alone(plan)
     consumers, named = plan.geometry.consumers, plan.epilogue.named_barrier
     first = min(plan.role(Role.EPILOGUE).warps, default=0)
     words = {
@@ -140,7 +145,7 @@ def output_words(plan: Plan) -> dict[str, str]:
         if plain
         else "swizzled so that a warp writes them without bank conflicts"
     )
-    m_tile = "0" if plan.spec.scheduler.kind is SchedulerKind.SINGLE else "m_tile"
+    m_tile = "0" if _is_alone(plan) else "m_tile"
     if plan.consumer is not None and not plan.persistent:
         m_tile = "consumer" if m_tile == "0" else "CONSUMERS * m_tile + consumer"
     return {
@@ -159,7 +164,7 @@ def output_words(plan: Plan) -> dict[str, str]:
 
 def tile_words(plan: Plan) -> dict[str, str]:
     """Place of the CTA's tile."""
-    single = plan.spec.scheduler.kind is SchedulerKind.SINGLE
+    single = _is_alone(plan)
     half = "cta_rank" if plan.geometry.cluster_size == 2 else "cta_m % 2"
     b_tile = f"2 * n_tile + {half}"
     return {"m": "0", "n": "0"} if single else {"m": "m_tile", "n": "n_tile", "b": b_tile}

@@ -48,7 +48,11 @@ BESIDE = COPIES | {
 }
 BEHIND = COPIES | {"roles.producer.warps": [4, 5], "roles.mma.warps": [6]}
 EACH_COPIES = {"barriers.tma2mma.arrive[0].how": "threads"}
+V7 = "tirx/v7_warp_specialized"
 V9 = "tirx/v9_two_consumers"
+TO_SHARERS = {"barriers.mma2tma.arrive[0].to": "sharers"}
+COLUMN = TO_SHARERS | {"cluster": {"m": 2, "n": 1}, "load.multicast": ["b"]}
+SQUARE = TO_SHARERS | {"cluster": {"m": 2, "n": 2}, "load.multicast": ["a", "b"]}
 NARROW = {"tile.n": 128, "mma.n": 128, "epilogue.chunks": 2}
 MMA_FIRST = {"roles.mma.warps": [0, 1], "roles.producer.warps": [2],
              "roles.epilogue.warps": list(range(4, 12))}  # fmt: skip
@@ -176,6 +180,28 @@ CROSSED: list[tuple[str, str, dict[str, Any], Shape]] = [
      (1024, 512, 320)),
     ("two by two pairs", "v7_two_cta",
      SHARERS | {"cluster.m": 4, "cluster.n": 2, "load.multicast": ["a", "b"]}, (1024, 1024, 448)),
+    ("a persistent kernel of clusters that share B, groups, TMA stores", V7, COLUMN,
+     (768, 640, 192)),
+    ("a persistent kernel of clusters that share A, plain order, no staging", V7,
+     TO_SHARERS | {"cluster": {"m": 1, "n": 2}, "load.multicast": ["a"],
+                   "scheduler.group_m": None, "epilogue.kind": "direct",
+                   "epilogue.d_stages": None}, (384, 1280, 320)),
+    ("a persistent kernel of two by two CTAs that share both, groups of columns", V7,
+     SQUARE | {"pipeline.ab_stages": 4, "pipeline.acc_stages": 2, "scheduler.group_m": None,
+               "scheduler.group_n": 2}, (1024, 1536, 192)),
+    ("a dependent launch of a persistent kernel of clusters that share B", V7,
+     COLUMN | DEPENDENT, (768, 640, 192)),
+    ("two consumers of two by two CTAs that share both", V9, ONE_CTA | SQUARE,
+     (1024, 768, 320)),
+    ("two consumers of CTAs that share B and hold their tile", V9,
+     ONE_CTA | COLUMN | {"epilogue.kind": "direct", "epilogue.d_stages": None}, (1536, 384, 320)),
+    ("a single tile of one CTA pair", "v7_two_cta", {"scheduler.kind": "single"}, (256, 256, 448)),
+    ("a single tile of two by two CTAs, TMA stores", "v6_multicast",
+     STORE | {"epilogue.d_stages": 1, "scheduler.kind": "single", "pipeline.ab_stages": 3},
+     (256, 512, 448)),
+    ("a single tile of two pairs, two consumers", V9,
+     GRID | TO_SHARERS | {"cluster.m": 4, "load.multicast": ["b"], "scheduler.kind": "single",
+                          "scheduler.group_m": None}, (1024, 256, 448)),
     ("a grid of CTAs in groups of rows", "v5_epilogue", {"scheduler.group_m": 2}, (640, 768, 64)),
     ("a grid of CTAs in groups of columns, one warp", "v2_pipeline", {"scheduler.group_n": 2},
      (384, 1280, 16)),
@@ -252,6 +278,8 @@ QUICK = {
     "two consumers of single CTAs",
     "multicast of B in one column of CTAs",
     "two by two pairs",
+    "a persistent kernel of clusters that share B, groups, TMA stores",
+    "a single tile of one CTA pair",
     "a grid of two by two pairs in groups",
     "a writeback warpgroup of one tile with TMA stores",
     "consumers whose epilogue comes last, two accumulators each",
