@@ -81,14 +81,6 @@ CODES: dict[str, str] = {
     " this is a fault in gemmgen.",
     "P268": "Every printed constant evaluates to the number that was planned and proved. gemmgen"
     " derives them: this is a fault in gemmgen.",
-    "P291": "Legal, but no template prints these element types yet.",
-    "P292": "Legal, but no template prints this layout in global memory yet.",
-    "P293": "Legal, but no template prints this way of loading, or this mainloop, yet.",
-    "P294": "Legal, but no template prints this scheduler yet.",
-    "P295": "Legal, but no template prints this epilogue yet.",
-    "P296": "Legal, but no template prints this relation of tile and instruction yet.",
-    "P298": "Legal, but no template prints this cluster yet.",
-    "P299": "Legal, but no template prints this set of warps yet.",
     "P270": "A barrier expects exactly the bytes that the loads of its stage write; with a CTA"
     " pair the leader's counts those of both CTAs.",
     "P271": "A barrier is initialised with the number of arrivals of one phase. Too few complete"
@@ -107,6 +99,14 @@ CODES: dict[str, str] = {
     "P279": "Barriers and tensor memory must exist while they are used, and a CTA must not exit"
     " before the last signal into it.",
     "P280": "Every interleaving ends with roles that wait for each other.",
+    "P291": "Legal, but no template prints these element types yet.",
+    "P292": "Legal, but no template prints this layout in global memory yet.",
+    "P293": "Legal, but no template prints this way of loading, or this mainloop, yet.",
+    "P294": "Legal, but no template prints this scheduler yet.",
+    "P295": "Legal, but no template prints this epilogue yet.",
+    "P296": "Legal, but no template prints this relation of tile and instruction yet.",
+    "P298": "Legal, but no template prints this cluster yet.",
+    "P299": "Legal, but no template prints this set of warps yet.",
 }
 
 # Found by the protocol checker: no spec that passes the rules of barriers should reach them.

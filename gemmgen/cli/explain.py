@@ -6,7 +6,7 @@ import textwrap
 
 import click
 
-from gemmgen.report.explain import LAYERS, every_code, explain
+from gemmgen.report.explain import every_code, explain, layer
 from gemmgen.terms import Finding, GemmgenError
 
 
@@ -29,9 +29,9 @@ def command(codes: tuple[str, ...]) -> None:
 
 
 def _list() -> None:
-    letter = ""
+    above = ""
     for code, text in every_code().items():
-        if code[0] != letter:
-            letter = code[0]
-            click.echo(f"{letter}: {LAYERS[letter]}")
+        if layer(code) != above:
+            above = layer(code)
+            click.echo(f"{code[0]}: {above}")
         click.echo(f"  {textwrap.shorten(f'{code} {text}', 78, placeholder=' …')}")

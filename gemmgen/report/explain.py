@@ -8,6 +8,7 @@ from dataclasses import dataclass
 LAYERS = {
     "S": "a spec that cannot be read",
     "P": "a plan that no kernel can have",
+    "P29": "a plan that no template prints yet",
     "R": "templates that do not fit the plan",
     "C": "a file that does not compile to a usable kernel",
     "E": "a fault of the running kernel, found by the emulator",
@@ -21,7 +22,7 @@ class Explanation:
 
     Attributes:
         code: letter and number, ``S102``.
-        layer: what all codes of this letter are about.
+        layer: what all codes with the same beginning are about.
         text: a few sentences, without line breaks.
     """
 
@@ -34,7 +35,12 @@ def explain(code: str) -> Explanation | None:
     """What `code` means, in either case of letters; None when there is no such code."""
     wanted = code.strip().upper()
     text = every_code().get(wanted)
-    return Explanation(wanted, LAYERS[wanted[0]], " ".join(text.split())) if text else None
+    return Explanation(wanted, layer(wanted), " ".join(text.split())) if text else None
+
+
+def layer(code: str) -> str:
+    """What `code` is about: the longest beginning of it that `LAYERS` knows."""
+    return LAYERS[max((start for start in LAYERS if code.startswith(start)), key=len)]
 
 
 def every_code() -> Mapping[str, str]:

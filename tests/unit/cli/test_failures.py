@@ -146,3 +146,13 @@ print(sorted({{"torch", "cutlass", "cuda"}} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_what_no_template_prints_has_a_heading_of_its_own(run) -> None:
+    unprinted, wrong = explain("P293"), explain("P258")
+    assert unprinted is not None
+    assert wrong is not None
+    assert (unprinted.layer, wrong.layer) == (LAYERS["P29"], LAYERS["P"])
+    listed = run("explain").output.splitlines()
+    heads = [line for line in listed if not line.startswith(" ")]
+    assert len(heads) == len(set(heads)) == len(LAYERS)
