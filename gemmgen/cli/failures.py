@@ -12,6 +12,7 @@ import click
 
 from gemmgen.terms import Finding, GemmgenError
 
+OPTIONAL = frozenset({"cuda", "cutlass", "torch", "tvm_ffi"})
 BAD_INPUT, OWN_FAULT, INTERRUPTED = 2, 3, 130
 
 
@@ -38,6 +39,9 @@ def report_failures() -> Iterator[None]:
     except Exception as error:
         if os.environ.get("GEMMGEN_TRACEBACK"):
             raise
+        package = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and package in OPTIONAL:
+            _leave(GemmgenError([_missing(package)]), BAD_INPUT)
         _leave(GemmgenError([_unexpected(error)]), OWN_FAULT)
 
 
@@ -53,6 +57,12 @@ def _leave(error: GemmgenError, code: int) -> None:
     count = len(error.findings)
     click.echo(f"\n{count} error{'s' if count != 1 else ''}", err=True)
     sys.exit(code)
+
+
+def _missing(package: str) -> Finding:
+    from gemmgen.run.require import missing
+
+    return missing(package)
 
 
 def _of_system(error: OSError) -> Finding:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gemmgen.compile.arguments import ALIGNMENT, aot_arguments, element_type
-from gemmgen.compile.dsl import explain, installed_version
+from gemmgen.compile.dsl import installed_version, refusals
 from gemmgen.compile.errors import failure
 from gemmgen.compile.extents import extents_of
 from gemmgen.compile.kernel import KernelUnderTest
@@ -89,10 +89,8 @@ def _compile(file: LoadedFile) -> tuple[Any, list[str]]:
             help="python -m pip install apache-tvm-ffi",
         ) from None
     options = f"--gpu-arch {file.arch.value} --enable-tvm-ffi"
-    try:
+    with refusals(file.source.path):
         compiled = cute.compile(file.gemm, *aot_arguments(file), options=options)
-    except Exception as error:
-        raise explain(error, file.source.path) from None
     return compiled, cute.runtime.find_runtime_libraries(enable_tvm_ffi=True)
 
 

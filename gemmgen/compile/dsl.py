@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import linecache
 import re
 import traceback
+from collections.abc import Iterator
 
 from gemmgen.compile.errors import CompileError, failure
 from gemmgen.terms import Finding
 
 PACKAGE = "nvidia-cutlass-dsl"
 PINNED = "4.8.1"
+PACKAGES = frozenset({"cuda", "cutlass", "torch"})  # what the `run` extra brings
+EXTRA = "pip install 'gemmgen[run]'"
 _INSTALL = f'python -m pip install "{PACKAGE}[cu13]=={PINNED}"'
 
 
@@ -31,13 +35,28 @@ def check_version() -> None:
     """
     version = installed_version()
     if version is None:
-        raise failure("C311", f"CuTe DSL ({PACKAGE}) is not installed", help=_INSTALL)
+        raise failure("C311", f"CuTe DSL ({PACKAGE}) is not installed", help=EXTRA)
     if version != PINNED:
         raise failure(
             "C311",
             f"CuTe DSL {version} is installed, and gemmgen is made for {PINNED}",
             help=f"{_INSTALL}; or move the pin and run the tests",
         )
+
+
+@contextlib.contextmanager
+def refusals(path: str, code: str = "C305") -> Iterator[None]:
+    """Around calls into the Python of the file `path`, which may raise anything, SystemExit too.
+
+    Raises:
+        CompileError: what was raised within, as `explain` puts it. Only an interrupt passes.
+    """
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        raise explain(error, path, code=code) from None
 
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -54,11 +73,19 @@ def explain(error: BaseException, path: str, *, code: str = "C305") -> CompileEr
     text = _ANSI.sub("", str(error))
     line = _line(error, text, path)
     source = linecache.getline(path, line).strip() if line else ""
-    help_text = _ANSI.sub("", " ".join(str(getattr(error, "suggestion", "") or "").split()))
+    suggestion = str(getattr(error, "suggestion", "") or "") or _way_out(error)
+    help_text = _ANSI.sub("", " ".join(suggestion.split()))
     finding = Finding(
         code=code, title=_title(error, text), file=path, line=line, source=source, help=help_text
     )
     return CompileError([finding])
+
+
+def _way_out(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return "a kernel file does not end the process that imports or calls it"
+    missing = (getattr(error, "name", None) or "").partition(".")[0]
+    return EXTRA if isinstance(error, ImportError) and missing in PACKAGES else ""
 
 
 def _title(error: BaseException, text: str) -> str:

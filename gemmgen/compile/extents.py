@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gemmgen.compile.arguments import element_type
+from gemmgen.compile.dsl import refusals
 from gemmgen.compile.manifest import Extent
 from gemmgen.compile.source import LoadedFile
 
@@ -38,6 +39,9 @@ def extents_of(file: LoadedFile) -> dict[str, Extent]:
 
     Found by asking: every value to 4096 beside a problem that passes, and the largest by bisection.
     Empty for a file that has no ``check_problem``, or one that lets no such problem pass.
+
+    Raises:
+        CompileError: C314, it raises something else than a ValueError.
     """
     accepts = _question(file)
     base = None if accepts is None else _passing(file, accepts)
@@ -55,10 +59,11 @@ def _question(file: LoadedFile) -> Callable[[Problem], bool] | None:
     def accepts(problem: Problem) -> bool:
         m, n, k = problem
         shapes = ((m, k), (n, k), (m, n))
-        try:
-            check(*map(_Matrix, shapes, dtypes))
-        except ValueError:
-            return False
+        with refusals(file.source.path, "C314"):
+            try:
+                check(*map(_Matrix, shapes, dtypes))
+            except ValueError:
+                return False
         return True
 
     return accepts

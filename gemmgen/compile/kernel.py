@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from gemmgen.compile.arguments import call_arguments, fake_arguments, probe_arguments
-from gemmgen.compile.dsl import explain
+from gemmgen.compile.dsl import refusals
 from gemmgen.compile.errors import CompileError, failure
 from gemmgen.compile.intercept import OPTIONS, HostFunction, capture, compile_host
 from gemmgen.compile.launch import Launch
@@ -99,6 +99,14 @@ class KernelUnderTest:
         """The imported file: its constants, ``check_problem``, ``UnsupportedProblem``."""
         return self.file.module
 
+    @property
+    def check(self) -> Callable[[Any, Any, Any], None]:
+        """The file's ``check_problem``; without one, every problem is let pass."""
+        found: Callable[[Any, Any, Any], None] = getattr(
+            self.file.module, "check_problem", lambda *_: None
+        )
+        return found
+
     def launch(self, a: Any, b: Any, d: Any, *, sm_count: int = 148, stream: int = 0) -> Launch:
         """The launch that ``gemm(a, b, d)`` makes on a device with ``sm_count`` SMs.
 
@@ -118,17 +126,13 @@ class KernelUnderTest:
         """Like :meth:`launch`, for host code that may make none or several."""
         x, y, z = self.compiled.cluster
         clusters = max(1, sm_count // (x * y * z))
-        try:
+        with refusals(self.path, "C314"):
             arguments = call_arguments(self.file, a, b, d, clusters=clusters, stream=stream)
-        except Exception as error:
-            raise explain(error, self.path, code="C314") from None
         return self._capture(arguments, sm_count)
 
     def _capture(self, arguments: list[Any], sm_count: int) -> tuple[Launch, ...]:
-        try:
+        with refusals(self.path, "C314"):
             return capture(self._host, *arguments, sm_count=sm_count)
-        except Exception as error:
-            raise explain(error, self.path, code="C314") from None
 
     def _only(self, launches: tuple[Launch, ...]) -> Launch:
         if len(launches) != 1:
@@ -147,10 +151,8 @@ def compile_file(
 
 
 def _compile(file: LoadedFile) -> HostFunction:
-    try:
+    with refusals(file.source.path):
         return compile_host(file.gemm, *fake_arguments(file), arch=file.arch.value)
-    except Exception as error:
-        raise explain(error, file.source.path) from None
 
 
 def compile_options() -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gemmgen.compile.dsl import check_version, explain
+from gemmgen.compile.dsl import check_version, refusals
 from gemmgen.compile.errors import failure
 from gemmgen.terms import Arch
 
@@ -100,10 +100,8 @@ def load(source: Source, arch: Arch | None = None) -> LoadedFile:
     module.__file__ = path
     sys.modules[module.__name__] = module
     try:
-        with _within(IMPORT_SECONDS):
+        with refusals(path, "C303"), _within(IMPORT_SECONDS):
             exec(code, module.__dict__)
-    except Exception as error:
-        raise explain(error, path, code="C303") from None
     finally:
         del sys.modules[module.__name__]
     chosen = arch or Arch(getattr(module, "ARCH", Arch.SM100A))

@@ -29,10 +29,13 @@ CODES: Mapping[str, str] = {
     " `--timing delay` takes the rank of a CTA in its cluster (`1`) or one of its warps (`1.4`).",
     "T499": "gemmgen itself failed where it should have given an error of its own: a bug. Set"
     " GEMMGEN_TRACEBACK=1 to see the traceback, and report it.",
-    "T415": "The process that ran a kernel on the GPU died: a fault of the kernel that the driver"
-    " answers by ending the process.",
+    "T415": "Testing a file ended without a verdict. Either its process died: the file itself ended"
+    " it, or the GPU's driver did for a fault of the kernel. Or an error came that nobody expected:"
+    " GEMMGEN_TRACEBACK=1 shows where from. Other files are tested all the same.",
     "T416": "A kernel is silent on the GPU for too long: it hangs. Its process was ended;"
     " run the file in the emulator, which says who waits for what.",
+    "T417": "Running kernels needs packages that gemmgen's other commands do without: torch and"
+    " CuTe DSL. They come with the `run` extra: `pip install 'gemmgen[run]'`.",
     "T430": "`gemmgen profile` needs Nsight Compute's `ncu` on PATH, and does not find it.",
     "T431": "ncu may not read performance counters here: run as root, or let users read them.",
     "T432": "ncu failed, or saw no launch of the kernel. The text is what it printed last.",

@@ -170,7 +170,7 @@ def emulate_variant(variant: Variant, path: Path, shape: Triple | None = None) -
     settings = Settings(sm_count=SMS)
     runner = EmulateRunner(kernel, variant.plan, settings)
     subject = Subject(path, "", "", variant.plan)
-    target = Target(kernel.module.check_problem, runner, {})
+    target = Target(kernel.check, runner, {})
     started = time.perf_counter()
     case = run_case(subject, target, shape or check_shape(variant.plan), "exact", settings)
     if variant.is_gemm or case.status != "failed" or case.max_error is None:

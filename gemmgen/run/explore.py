@@ -13,6 +13,7 @@ from typing import Any
 
 from gemmgen.records import CaseRecord, ExploreRecord, ShrinkRecord, Triple
 from gemmgen.run.processes import WorkerPool
+from gemmgen.run.require import require_torch
 from gemmgen.run.schedules import DEFAULT_SM_COUNT, Schedule, command_line, plan_schedules
 from gemmgen.run.subject import Subject, read_subject
 from gemmgen.run.worker import Chunk, run_chunk, shrink_case, start_worker
@@ -126,7 +127,11 @@ def explore_paths(
 
     Args:
         jobs: worker processes; the number of CPUs by default.
+
+    Raises:
+        GemmgenError: T417, torch is not installed.
     """
+    require_torch()
     files = []
     for path in paths:
         try:

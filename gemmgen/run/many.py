@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import multiprocessing as mp
 import os
-import queue
-import threading
+import signal
+from collections import deque
 from collections.abc import Iterator
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gemmgen.records import CaseRecord, TestRecord
-from gemmgen.run.processes import WorkerPool, shielded
+from gemmgen.run.processes import shielded
+from gemmgen.run.require import require_torch
 
 if TYPE_CHECKING:
     from gemmgen.run.options import Options
 
 Event = tuple[str, CaseRecord | None, int]
-_events: Any = None
 
 
 def verify_paths(
@@ -27,17 +29,20 @@ def verify_paths(
     """Test every file; yields an event for each compile and case, and each file's record once.
 
     On a GPU, files run one by one, each in a process that is ended when a kernel hangs. In the
-    emulator, a single file runs in this process, several in workers.
+    emulator they run in worker processes; a file that ends its process takes no other with it.
 
     Args:
         jobs: worker processes; the number of CPUs by default, never more than there are files.
+
+    Raises:
+        GemmgenError: T417, torch is not installed.
     """
+    require_torch()
     if options.runner in ("gpu", "both") or (options.runner == "auto" and driver_is_here()):
         from gemmgen.run.watched import verify_watched
 
         return verify_watched(paths, options)
-    jobs = min(jobs or os.cpu_count() or 1, len(paths))
-    return _verify_here(paths[0], options) if len(paths) == 1 else _pool(paths, options, jobs)
+    return _emulate(paths, options, min(jobs or os.cpu_count() or 1, len(paths)))
 
 
 def driver_is_here() -> bool:
@@ -49,62 +54,104 @@ def driver_is_here() -> bool:
     return True
 
 
-def _verify_here(path: Path, options: Options) -> Iterator[Event | TestRecord]:
-    from gemmgen.run.verify import verify_file
+class _Worker:
+    """A process that tests the paths it is sent; events come back, and last the record."""
 
-    found: queue.SimpleQueue[Event | TestRecord | Exception] = queue.SimpleQueue()
+    def __init__(self, options: Options, *, alone: bool) -> None:
+        context = mp.get_context("spawn")
+        with shielded():
+            self.pipe, theirs = context.Pipe()
+            self._process = context.Process(
+                target=_serve, args=(theirs, options, alone), daemon=True
+            )
+            self._process.start()
+        theirs.close()
+        self.path = Path()
+        self._last = ""
 
-    def work() -> None:
+    def send(self, path: Path) -> None:
+        """Start on a file."""
+        self.path, self._last = path, ""
+        with contextlib.suppress(OSError):  # it is dead, which `receive` finds
+            self.pipe.send(path)
+
+    def receive(self) -> Event | TestRecord:
+        """What it tells next: waits. EOFError: it is dead."""
         try:
-            found.put(verify_file(path, options, lambda *event: found.put(event)))
-        except Exception as error:
-            found.put(error)
+            event: Event | TestRecord = self.pipe.recv()
+        except OSError:
+            raise EOFError from None
+        if not isinstance(event, TestRecord) and event[1] is not None:
+            self._last = f", after {event[1].numerics} {'x'.join(map(str, event[1].shape))}"
+        return event
 
-    threading.Thread(target=work, daemon=True).start()
-    while True:
-        event = found.get()
-        if isinstance(event, Exception):
-            raise event
-        yield event
-        if isinstance(event, TestRecord):
-            return
+    def died(self, options: Options) -> TestRecord:
+        """The record of the file that this process ended with."""
+        self._process.join()
+        code = self._process.exitcode or 0
+        how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+        message = f"T415: {self.path.name} ended the process that tested it: {how}{self._last}"
+        name = "none" if options.runner == "none" else "emulate"
+        return TestRecord(str(self.path), "", "", name, "failed", message=message)
+
+    def end(self) -> None:
+        """At once."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
 
 
-def _start_worker(events: Any) -> None:
-    global _events
-    _events = events
+def _serve(pipe: Connection, options: Options, alone: bool) -> None:
     import torch
 
-    torch.set_num_threads(1)
-
-
-def _tell(file: str, case: CaseRecord | None, total: int) -> None:
-    _events.put((file, case, total))
-
-
-def _work(path: Path, options: Options) -> TestRecord:
     from gemmgen.run.verify import verify_file
 
-    return verify_file(path, options, _tell)
-
-
-def _pool(paths: list[Path], options: Options, jobs: int) -> Iterator[Event | TestRecord]:
-    with shielded():
-        events = mp.get_context("spawn").Manager().Queue()
-    with WorkerPool(jobs, _start_worker, (events,)) as pool:
-        waiting = {pool.submit(_work, path, options) for path in paths}
-        while waiting:
-            yield from _drain(events)
-            done = {future for future in waiting if future.done()}
-            waiting -= done
-            yield from _drain(events, wait=False)
-            yield from (future.result() for future in done)
-
-
-def _drain(events: Any, *, wait: bool = True) -> Iterator[Event]:
-    try:
-        yield events.get(timeout=0.2) if wait else events.get_nowait()
+    if not alone:
+        torch.set_num_threads(1)
+    with contextlib.suppress(EOFError, OSError):  # who sends is gone
         while True:
-            yield events.get_nowait()
-    except queue.Empty:
+            pipe.send(verify_file(pipe.recv(), options, lambda *event: pipe.send(event)))
+
+
+def _emulate(paths: list[Path], options: Options, jobs: int) -> Iterator[Event | TestRecord]:
+    todo = deque(paths)
+    workers: dict[Connection, _Worker] = {}
+
+    def start() -> None:
+        worker = _Worker(options, alone=jobs == 1)
+        workers[worker.pipe] = worker
+        worker.send(todo.popleft())
+
+    try:
+        for _ in range(jobs):
+            start()
+        while workers:
+            for pipe in wait(list(workers)):
+                assert isinstance(pipe, Connection)
+                yield from _hear(workers, pipe, todo, options)
+            while todo and len(workers) < jobs:
+                start()
+    finally:
+        for worker in workers.values():
+            worker.end()
+
+
+def _hear(
+    workers: dict[Connection, _Worker], pipe: Connection, todo: deque[Path], options: Options
+) -> Iterator[Event | TestRecord]:
+    """One event of a worker; after a record it goes on with the next file, or ends."""
+    worker = workers[pipe]
+    try:
+        event = worker.receive()
+    except EOFError:
+        yield worker.died(options)
+        del workers[pipe]
+        worker.end()
         return
+    yield event
+    if isinstance(event, TestRecord):
+        if todo:
+            worker.send(todo.popleft())
+        else:
+            del workers[pipe]
+            worker.end()

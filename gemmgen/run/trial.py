@@ -44,7 +44,7 @@ class Trial:
         but for `seconds`.
         """
         runner = EmulateRunner(self.kernel, self.subject.plan, settings, listeners)
-        target = Target(self.kernel.module.check_problem, runner, {})
+        target = Target(self.kernel.check, runner, {})
         return run_case(self.subject, target, shape, "exact", settings)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from gemmgen.compile import CompileError, KernelUnderTest, read_manifest
+from gemmgen.compile.dsl import refusals
 from gemmgen.emulate import EmulationError, Settings
 from gemmgen.plan import default_shapes
 from gemmgen.records import CaseRecord, TestRecord
@@ -42,8 +44,25 @@ def verify_file(path: Path | str, options: Options, listener: Listener | None = 
             then with each finished case.
 
     Returns:
-        The record; what goes wrong with the file is in it, nothing is raised for it.
+        The record; what goes wrong with the file is in it, nothing is raised for it, unless
+        ``GEMMGEN_TRACEBACK=1`` asks for what gemmgen did not expect (T415).
     """
+    try:
+        return _verify(path, options, listener)
+    except Exception as error:
+        if os.environ.get("GEMMGEN_TRACEBACK"):
+            raise
+        return unexpected(Path(path), options.runner, error)
+
+
+def unexpected(path: Path, runner: str, error: Exception) -> TestRecord:
+    """The record of a file whose test ended with an error that has no code."""
+    reason = str(error).strip().partition("\n")[0]
+    message = f"T415: {path.name} ended with {type(error).__name__}: {reason}"
+    return TestRecord(str(path), "", "", runner, "failed", message=message)
+
+
+def _verify(path: Path | str, options: Options, listener: Listener | None) -> TestRecord:
     try:
         subject = read_subject(Path(path))
         name = choose_runner(options.runner, subject.plan.spec.arch)
@@ -91,7 +110,7 @@ def _prepare(subject: Subject, name: str, options: Options) -> Target:
     runner: Runner | None = {"emulate": emulator, "gpu": device}.get(name)
     if name == "both" and device is not None:
         runner = BothRunner(emulator, device)
-    return Target(kernel.module.check_problem, runner, resources)
+    return Target(kernel.check, runner, resources)
 
 
 def _overall(cases: tuple[CaseRecord, ...]) -> str:
@@ -139,7 +158,10 @@ def run_case(
         seed=settings.seed,
         sm_count=settings.sm_count,
     )
-    refusal = _refusal(target, problem, out.d)
+    try:
+        refusal = _refusal(subject.path, target, problem, out.d)
+    except CompileError as error:
+        return dataclasses.replace(blank, message=str(error))
     if refusal:
         return dataclasses.replace(blank, status="refused", message=refusal)
     assert target.runner is not None
@@ -161,10 +183,15 @@ def run_case(
     )
 
 
-def _refusal(target: Target, problem: Problem, d: torch.Tensor) -> str:
-    """What the generated file's own ``check_problem`` says, or an empty string."""
-    try:
-        target.check(problem.a, problem.b, d)
-    except ValueError as error:
-        return str(error)
+def _refusal(path: Path, target: Target, problem: Problem, d: torch.Tensor) -> str:
+    """What the generated file's own ``check_problem`` says, or an empty string.
+
+    Raises:
+        CompileError: C314, it raises something else than a ValueError.
+    """
+    with refusals(str(path), "C314"):
+        try:
+            target.check(problem.a, problem.b, d)
+        except ValueError as error:
+            return str(error) or "check_problem refuses it without a reason"
     return ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from gemmgen.records import CaseRecord, TestRecord
 from gemmgen.run.options import Options
-from gemmgen.run.verify import verify_file
+from gemmgen.run.verify import unexpected, verify_file
 
 START_LIMIT = 120.0  # seconds for imports, compiling and the first CUDA context
 CASE_LIMIT = 20.0  # seconds for one case, reference included
@@ -44,10 +44,8 @@ def verify_watched(
 def _work(path: Path, options: Options, events: Any) -> None:
     try:
         record = verify_file(path, options, lambda *event: events.put(event))
-    except Exception as error:  # what `verify_file` does not know, the driver's refusals say
-        reason = str(error).strip().partition("\n")[0]
-        message = f"T415: {path.name} ended with {type(error).__name__}: {reason}"
-        record = TestRecord(str(path), "", "", "gpu", "failed", message=message)
+    except Exception as error:  # GEMMGEN_TRACEBACK, in a process that nobody reads
+        record = unexpected(path, "gpu", error)
     events.put(record)
 
 
