@@ -31,14 +31,16 @@ class Wait:
     """Why a blocking handler cannot go on: returned by it in place of None.
 
     ``reason`` is for people ("bulk group wait, 2 groups unread"). ``barrier`` and ``phase`` are
-    set by mbarrier waits, for the hang table. A wait ``timed`` may also end by a time limit:
-    when nothing else can happen, the engine lets it go on once.
+    set by mbarrier waits, for the hang table, which instruction waits is ``instr`` there. A wait
+    ``timed`` may also end by a time limit: when nothing else can happen, the engine lets it go on
+    once.
     """
 
     channel: Channel
     reason: str
     barrier: object | None = None
     phase: int = 0
+    instr: Instr | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,21 @@ class Place:
         return f"PTX line {self.ptx_line}: {self.ptx_text}{source}"
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What came before a faulty instruction and clashes with it: its name, who did it (CTA and
+    warp) and where it stands.
+    """
+
+    what: str
+    by: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.what} by {self.by}" if self.by else self.what
+        return text if self.place is None else f"{text}\n    {self.place}"
+
+
 class EmulationError(Exception):
     """A fault of the emulated kernel, or PTX that the emulator cannot run.
 
@@ -71,6 +86,14 @@ class EmulationError(Exception):
         self.detail = detail
         self.place = place
         self.where = where
+
+    def after(self, first: Earlier | None, missing: str) -> EmulationError:
+        """Add to the detail what came first, and the edge that is missing between the two, as
+        the findings about races do. Returns itself.
+        """
+        earlier = "" if first is None else f"\n  first: {first}"
+        self.detail = f"{self.detail}{earlier}\n  missing: {missing}"
+        return self
 
     @property
     def ptx_line(self) -> int | None:

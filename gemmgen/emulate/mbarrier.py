@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gemmgen.emulate.asyncops import Channel
-from gemmgen.emulate.errors import EmulationError
+from gemmgen.emulate.errors import Earlier, EmulationError
 
 if TYPE_CHECKING:
     from gemmgen.emulate.machine import Cta, Group, Machine
@@ -31,6 +31,7 @@ class MBarrier:
         "mark",
         "next_count",
         "offset",
+        "origin",
         "pending",
         "phase",
         "tx",
@@ -47,6 +48,7 @@ class MBarrier:
         self.phase = 0
         self.channel = Channel()
         self.called: set[Group] = set()
+        self.origin: Earlier | None = None  # its mbarrier.init
         self.mark: Any = None  # the listeners' own
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from gemmgen.emulate.asyncops import Wait
 from gemmgen.emulate.decode import Decoder, Handler, op
-from gemmgen.emulate.errors import EmulationError
+from gemmgen.emulate.errors import Earlier, EmulationError
 from gemmgen.emulate.lanes import WARP, Value, lane_of, spread
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.mbarrier import COUNT_LIMIT, MBarrier
@@ -19,6 +19,7 @@ from gemmgen.emulate.ops.waitloop import is_wait_loop
 from gemmgen.emulate.ptx import Addr, Reg
 
 Find = Callable[[Group, int], MBarrier]
+_INVAL = "mbarrier.inval of the first one, after its last use; or one init, by one thread"
 
 
 def _finder(d: Decoder) -> Find:
@@ -50,11 +51,22 @@ def init(d: Decoder) -> Handler:
         expected = count(g)
         if not 1 <= expected <= COUNT_LIMIT:
             raise EmulationError("E209", f"mbarrier.init with a count of {expected}")
-        again = offset in g.cta.barriers
-        g.cta.init_barrier(offset, expected)
-        _tell(g, d, "init_again" if again else "init", g.cta.barriers[offset])
+        old = g.cta.barriers.get(offset)
+        try:
+            g.cta.init_barrier(offset, expected)
+            made = g.cta.barriers[offset]
+            made.origin = Earlier(d.base, g.where(), d.instr.place)
+            _tell(g, d, "init" if old is None else "init_again", made)
+        except EmulationError as error:
+            raise error if old is None else error.after(old.origin, _INVAL) from None
 
     return Handler(run=run)
+
+
+def _waiting(bar: MBarrier) -> Earlier:
+    group = bar.channel.waiters[0]
+    instr = None if group.wait is None else group.wait.instr
+    return Earlier("mbarrier wait", group.where(), None if instr is None else instr.place)
 
 
 @op("mbarrier.inval")
@@ -65,7 +77,8 @@ def invalidate(d: Decoder) -> Handler:
     def run(g: Group) -> None:
         bar = find(g, address(g))
         if bar.channel.waiters:
-            raise EmulationError("E216", f"{bar.label} is invalidated while warps wait on it")
+            error = EmulationError("E216", f"{bar.label} is invalidated while warps wait on it")
+            raise error.after(_waiting(bar), "every wait ends first, on the way to the inval")
         del bar.cta.barriers[bar.offset]
 
     return Handler(run=run)
@@ -192,7 +205,7 @@ def wait(d: Decoder) -> Handler:
         done = passed(bar, value)
         if not done and parks:
             waited = value & 1 if parity else value
-            return Wait(bar.channel, "mbarrier", bar, waited)
+            return Wait(bar.channel, "mbarrier", bar, waited, d.instr)
         if done:
             _tell(g, d, "passed", bar)
         g.regs[slot] = done

@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 
 from gemmgen.emulate.asyncops import Channel, Wait
 from gemmgen.emulate.decode import Decoder, Handler, op
+from gemmgen.emulate.errors import Earlier, EmulationError
 from gemmgen.emulate.machine import Cta, Group
 from gemmgen.emulate.ops import at_exit
+from gemmgen.emulate.ops.unfinished import blame_mma
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.memory import TensorMemory
 
@@ -24,7 +26,7 @@ def tensor_memory(cta: Cta) -> TensorMemory:
     """Return the Tensor Memory of a CTA."""
     memory: TensorMemory | None = cta.ext.get("tmem")
     if memory is None:
-        memory = cta.ext["tmem"] = TensorMemory()
+        memory = cta.ext["tmem"] = TensorMemory(cta.where())
     return memory
 
 
@@ -35,6 +37,8 @@ class Pair:
     channel: Channel = field(default_factory=Channel)
     asking: dict[int, int] = field(default_factory=dict)
     """Rank -> columns asked for and not yet given."""
+    giver: dict[int, Earlier] = field(default_factory=dict)
+    """Rank -> the allocation that gave it what it has not yet taken."""
     given: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Rank -> first column and columns, reserved for a CTA whose warp has not yet taken them."""
 
@@ -42,6 +46,11 @@ class Pair:
 def _pair(cta: Cta) -> Pair:
     pairs: dict[int, Pair] = cta.cluster.ext.setdefault("tmem_pairs", {})
     return pairs.setdefault(cta.rank >> 1, Pair())
+
+
+def earlier(d: Decoder, g: Group) -> Earlier:
+    """The instruction as messages about a later one name it."""
+    return Earlier(d.base, g.where(), d.instr.place)
 
 
 def cta_group(d: Decoder) -> int:
@@ -75,9 +84,11 @@ def alloc(d: Decoder) -> Handler:
         wanted = columns(g)
         owner, offset = g.machine.cta_at(g.cta, destination(g))
         owner.shared.check(offset, 4, 4)
-        found = _alloc_pair(g.cta, wanted) if group == 2 else _alloc_single(g.cta, wanted)
+        by = earlier(d, g)
+        found = _alloc_pair(g.cta, wanted, by) if group == 2 else _alloc_single(g.cta, wanted)
         if isinstance(found, Wait):
             return found
+        tensor_memory(g.cta).allocated[found] = by
         hub = g.machine.hub
         if hub.access:
             hub.on_access(g, d.instr, "tmem", g.cta, found, wanted, "alloc")
@@ -102,14 +113,14 @@ def _single_channel(cta: Cta) -> Channel:
     return channel
 
 
-def _alloc_pair(cta: Cta, columns: int) -> int | Wait:
+def _alloc_pair(cta: Cta, columns: int, by: Earlier) -> int | Wait:
     peer, pair = peer_of(cta), _pair(cta)
     if cta.rank in pair.given:
         first, reserved = pair.given.pop(cta.rank)
         if reserved != columns:
             raise fault(
                 "E240", f"the CTAs of a pair allocate {reserved} and {columns} columns together"
-            )
+            ).after(pair.giver[cta.rank], "the same number of columns in both CTAs of the pair")
         return first
     if peer.exited:
         raise fault("E240", f"{peer.where()} has exited and cannot allocate with its peer")
@@ -123,6 +134,7 @@ def _alloc_pair(cta: Cta, columns: int) -> int | Wait:
         return Wait(pair.channel, f"{columns} tensor memory columns free in both CTAs")
     memory.allocate(free, columns)
     other.allocate(free, columns)
+    other.allocated[free] = pair.giver[peer.rank] = by
     pair.given[peer.rank] = (free, columns)
     pair.asking.clear()
     cta.machine.notify(pair.channel)
@@ -143,8 +155,15 @@ def dealloc(d: Decoder) -> Handler:
                 "E241",
                 f"tcgen05.dealloc.cta_group::2 before {peer_of(g.cta).where()} has completed its "
                 "tcgen05.alloc",
+            ).after(
+                tensor_memory(g.cta).allocated.get(address(g)),
+                "a cluster barrier after the allocations of both CTAs",
             )
-        tensor_memory(g.cta).free(address(g), columns(g))
+        memory = tensor_memory(g.cta)
+        try:
+            memory.free(address(g), columns(g), earlier(d, g))
+        except EmulationError as error:
+            raise blame_mma(error, g.cta, address(g) & 0xFFFF, columns(g)) from None
         if g.machine.hub.access:
             at, width = address(g), columns(g)
             g.machine.hub.on_access(g, d.instr, "tmem", g.cta, at, width, "free")
@@ -161,7 +180,7 @@ def relinquish(d: Decoder) -> Handler:
 
     def run(g: Group) -> None:
         agree(g.cta, group)
-        tensor_memory(g.cta).relinquished = True
+        tensor_memory(g.cta).relinquished = earlier(d, g)
 
     return d.collective(run)
 
@@ -172,4 +191,6 @@ def leaked(cta: Cta) -> None:
     memory: TensorMemory | None = cta.ext.get("tmem")
     if memory is not None and memory.allocations:
         held = ", ".join(f"{n} from column {at}" for at, n in sorted(memory.allocations.items()))
-        raise fault("E245", f"{cta.where()} exits with tensor memory allocated: {held}")
+        error = fault("E245", f"{cta.where()} exits with tensor memory allocated: {held}")
+        by = memory.allocated.get(min(memory.allocations))
+        raise error.after(by, "tcgen05.dealloc by one warp of the CTA before the CTA exits")

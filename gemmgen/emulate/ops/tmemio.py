@@ -13,10 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gemmgen.emulate.decode import Decoder, Handler, op
+from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.lanes import spread
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.ops.dataflow import used_before
 from gemmgen.emulate.ops.tmem import tensor_memory
+from gemmgen.emulate.ops.unfinished import blame_mma
 from gemmgen.emulate.ptx import Instr
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.layout import register_cells, register_count
@@ -65,7 +67,10 @@ def _place(g: Group, access: _Access, address: int, what: str) -> tuple[TensorMe
         )
     memory = tensor_memory(g.cta)
     memory.check_owned(column, access.columns, what)
-    memory.check_settled(column, access.columns, what)
+    try:
+        memory.check_settled(column, access.columns, what)
+    except EmulationError as error:
+        raise blame_mma(error, g.cta, column, access.columns) from None
     memory.check_waited(column, access.columns, what, g.warp.index)
     return memory, lane, column
 
@@ -108,7 +113,7 @@ def load(d: Decoder) -> Handler:
         for slot, row in zip(slots, block, strict=True):
             registers[slot] = row
         if waits:
-            _begin(g, memory, "tcgen05.ld", column, access.columns)
+            _begin(g, memory, d.instr, "tcgen05.ld", column, access.columns)
 
     return d.collective(run)
 
@@ -147,7 +152,7 @@ def store(d: Decoder) -> Handler:
             memory.mark_written(lane, access.lanes, column + first, width)
         _tell(d, g, access, lane, column, waits)
         if waits:
-            _begin(g, memory, "tcgen05.st", column, access.columns)
+            _begin(g, memory, d.instr, "tcgen05.st", column, access.columns)
 
     return d.collective(run)
 
@@ -176,8 +181,10 @@ def _tell(d: Decoder, g: Group, access: _Access, lane: int, column: int, waits: 
         hub.on_sync(g, d.instr, "tmem_wait", d.base[-2:])
 
 
-def _begin(g: Group, memory: TensorMemory, opcode: str, column: int, columns: int) -> None:
-    memory.unwaited.setdefault(g.warp.index, []).append((opcode, column, columns))
+def _begin(
+    g: Group, memory: TensorMemory, instr: Instr, opcode: str, column: int, columns: int
+) -> None:
+    memory.unwaited.setdefault(g.warp.index, []).append((opcode, column, columns, instr))
 
 
 @op("tcgen05.wait::ld", "tcgen05.wait::st")

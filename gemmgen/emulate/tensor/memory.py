@@ -11,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gemmgen.emulate.errors import Earlier
+from gemmgen.emulate.ptx import Instr
 from gemmgen.emulate.tensor.deferred import Deferred
 from gemmgen.emulate.tensor.faults import fault
 from gemmgen.emulate.tensor.layout import COLUMNS, LANES
@@ -22,9 +24,12 @@ _POISON = 0x7FD0BAD0
 
 
 class TensorMemory:
-    """The cells (`data`, uint32, shape (128, 512)) and the bookkeeping of one CTA."""
+    """The cells (`data`, uint32, shape (128, 512)) and the bookkeeping of one CTA, which messages
+    call `owner`.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, owner: str = "") -> None:
+        self.owner = owner
         self._data: NDArray[np.uint32] = np.full((LANES, COLUMNS), _POISON, dtype=np.uint32)
         self.deferred: Deferred | None = None
         """Completed MMAs whose products are still to be formed."""
@@ -34,9 +39,13 @@ class TensorMemory:
         """Unfinished MMAs (or copies) that will write a column."""
         self.allocations: dict[int, int] = {}
         """First column -> number of columns."""
-        self.relinquished = False
-        self.unwaited: dict[int, list[tuple[str, int, int]]] = {}
-        """Warp -> its loads and stores without a wait yet: opcode, first column, columns."""
+        self.allocated: dict[int, Earlier] = {}
+        self.freed: dict[int, Earlier] = {}
+        """First column -> its latest tcgen05.alloc; its latest tcgen05.dealloc."""
+        self.relinquished: Earlier | None = None
+        self.unwaited: dict[int, list[tuple[str, int, int, Instr | None]]] = {}
+        """Warp -> its loads and stores without a wait yet: opcode, first column, columns, and the
+        instruction."""
 
     @property
     def data(self) -> NDArray[np.uint32]:
@@ -57,7 +66,9 @@ class TensorMemory:
                 f"tcgen05.alloc of {columns} columns: must be a power of two from 32 to {COLUMNS}",
             )
         if self.relinquished:
-            raise fault("E240", "tcgen05.alloc after the permit was relinquished")
+            raise fault("E240", "tcgen05.alloc after the permit was relinquished").after(
+                self.relinquished, "every tcgen05.alloc of the CTA comes before it relinquishes"
+            )
         for first in range(0, COLUMNS, columns):
             if not any(m.owned[first : first + columns].any() for m in (self, *others)):
                 return first
@@ -71,23 +82,30 @@ class TensorMemory:
         self.data[:, part] = _POISON
         self.allocations[first] = columns
 
-    def free(self, address: int, columns: int) -> None:
-        """Release an allocation. Raises E241 when `address` and `columns` are not
+    def free(self, address: int, columns: int, by: Earlier | None = None) -> None:
+        """Release an allocation, which `by` does. Raises E241 when `address` and `columns` are not
         those of one allocation, or an MMA that writes it has not completed.
         """
         first = address & 0xFFFF
         if address >> 16 or self.allocations.get(first) != columns:
             held = ", ".join(f"{n} from column {at}" for at, n in sorted(self.allocations.items()))
-            raise fault(
+            error = fault(
                 "E241",
                 f"tcgen05.dealloc of {columns} columns at {address:#x}, which is no allocation "
                 f"(allocated: {held or 'nothing'})",
             )
+            if not self.owned[first : first + columns].any() and first in self.freed:
+                missing = "one dealloc an alloc: a single warp of the CTA frees, once"
+                raise error.after(self.freed[first], missing)
+            near = self.allocated.get(first) or next(iter(self.allocated.values()), None)
+            raise error.after(near, "the address and the number of columns of one tcgen05.alloc")
         if self.pending[first : first + columns].any():
             raise fault(
                 "E241", f"tcgen05.dealloc of columns {first} on while an MMA still writes them"
             )
         del self.allocations[first]
+        if by is not None:
+            self.freed[first] = by
         self.owned[first : first + columns] = False
 
     def check_owned(self, first: int, columns: int, what: str) -> None:
@@ -114,15 +132,20 @@ class TensorMemory:
         Two loads do not disturb each other: with `warp` given, only other warps' stores count.
         """
         for other, accesses in self.unwaited.items():
-            for opcode, start, width in accesses:
+            for opcode, start, width, instr in accesses:
                 if start >= first + columns or first >= start + width or other == warp:
                     continue
                 if warp < 0 or opcode == "tcgen05.st":
+                    place = None if instr is None else instr.place
                     raise fault(
                         "E243",
                         f"{what} uses tensor memory columns {first} to {first + columns - 1} while "
                         f"{opcode} of warp {other} (columns {start} to {start + width - 1}) has "
                         "not been waited for",
+                    ).after(
+                        Earlier(opcode, f"{self.owner}, warp {other}", place),
+                        f"tcgen05.wait::{opcode[-2:]} in warp {other}, and a barrier after it "
+                        f"on which the warp of the {what} waits",
                     )
 
     def check_written(self, lane: int, lanes: int, first: int, columns: int, what: str) -> None:

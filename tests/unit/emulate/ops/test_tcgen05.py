@@ -318,6 +318,8 @@ def test_freeing_before_the_peer_has_allocated_is_reported() -> None:
     with pytest.raises(EmulationError) as caught:
         k.run(grid=2, cluster=2, timing="eager")
     assert caught.value.code == "E241"
+    assert "first: tcgen05.alloc by CTA (0,0,0) rank 0, warp 0" in caught.value.detail
+    assert "missing: a cluster barrier after the allocations" in caught.value.detail
 
 
 SHAPES = [("32x32b", 1, 8, 8), ("16x64b", 1, 4, 8), ("16x128b", 2, 4, 16), ("16x256b", 4, 2, 16)]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gemmgen.emulate.errors import EmulationError
+from gemmgen.emulate.errors import Earlier, EmulationError
 from gemmgen.emulate.tensor.memory import TensorMemory
 
 
@@ -36,7 +36,7 @@ def test_only_powers_of_two_from_32_can_be_allocated(columns: int) -> None:
 
 def test_no_allocation_after_the_permit_is_relinquished() -> None:
     memory = TensorMemory()
-    memory.relinquished = True
+    memory.relinquished = Earlier("tcgen05.relinquish_alloc_permit", "CTA (0,0,0), warp 2")
     assert code(memory.find_free, 32) == "E240"
 
 
@@ -82,8 +82,8 @@ def test_cells_count_as_unwritten_until_written_and_after_reallocation() -> None
 
 def test_columns_are_busy_until_the_warp_that_uses_them_waits() -> None:
     memory = TensorMemory()
-    memory.unwaited[4] = [("tcgen05.ld", 0, 32)]
-    memory.unwaited[5] = [("tcgen05.st", 64, 32)]
+    memory.unwaited[4] = [("tcgen05.ld", 0, 32, None)]
+    memory.unwaited[5] = [("tcgen05.st", 64, 32, None)]
     assert code(memory.check_waited, 31, 4, "mma") == "E243"
     assert code(memory.check_waited, 60, 8, "mma") == "E243"
     memory.check_waited(32, 32, "mma")
