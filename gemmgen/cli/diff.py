@@ -12,7 +12,7 @@ from gemmgen.cli.common import root_folder
 from gemmgen.files import project_root
 from gemmgen.render.diff import TextDiff, diff_texts
 from gemmgen.run.generate import generate
-from gemmgen.run.ladder import climb
+from gemmgen.run.ladder import climb_past
 from gemmgen.run.subject import spec_of
 from gemmgen.spec.find import find_spec
 from gemmgen.spec.read import read_text
@@ -69,7 +69,7 @@ def command(
 
 
 def _ladder(name: str) -> None:
-    steps = climb(root_folder(), name)
+    steps, refused = climb_past(root_folder(), name)
     changed = []
     for step in steps:
         if step.spec is None or step.kernel is None:
@@ -85,6 +85,8 @@ def _ladder(name: str) -> None:
     if changed:
         median = statistics.median(changed)
         click.echo(f"kernel lines a step: median {median:g}, most {max(changed)}")
+    if refused:
+        raise GemmgenError(refused)
 
 
 def _read(name: str) -> tuple[str | None, str]:

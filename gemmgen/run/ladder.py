@@ -45,20 +45,45 @@ def climb(root: Path, ladder: str) -> list[Step]:
     """The rungs of `ladder`, each after its predecessor.
 
     Raises:
-        GemmgenError: T406, no spec belongs to it; or what a spec is refused for.
+        GemmgenError: T406, no spec belongs to it; or what its specs are refused for.
+    """
+    steps, refused = climb_past(root, ladder)
+    if refused:
+        raise GemmgenError(refused)
+    return steps
+
+
+def climb_past(root: Path, ladder: str) -> tuple[list[Step], list[Finding]]:
+    """The rungs of `ladder` past those that are refused, and what these are refused for.
+
+    A rung on one that is refused is no first rung, and its step cannot be told: it is left out.
+
+    Raises:
+        GemmgenError: T406, no spec belongs to it.
     """
     paths = [path for path, name in _rungs(root) if name == ladder]
     if not paths:
         known = ", ".join(f"`{name}`" for name in ladder_names(root)) or "there are none"
         raise GemmgenError([Finding("T406", f"no ladder `{ladder}`", help=f"known: {known}")])
-    rungs = {path: generate(path) for path in paths}
-    return [_step(rung, rungs) for rung in rungs.values()]
+    rungs: dict[Path, Generated] = {}
+    refused: list[Finding] = []
+    for path in paths:
+        try:
+            rungs[path] = generate(path)
+        except GemmgenError as error:
+            refused += error.findings
+    told = [rung for rung in rungs.values() if _below(rung) in rungs or _below(rung) not in paths]
+    return [_step(rung, rungs) for rung in told], refused
+
+
+def _below(rung: Generated) -> Path:
+    return rung.spec_path.with_name(f"{rung.plan.spec.lineage.predecessor}.toml")
 
 
 def _step(rung: Generated, rungs: dict[Path, Generated]) -> Step:
     spec = rung.plan.spec
     mark = digest(spec)
-    below = rungs.get(rung.spec_path.with_name(f"{spec.lineage.predecessor}.toml"))
+    below = rungs.get(_below(rung))
     if below is None:
         return Step(rung.plan, rung.spec_path, mark, rung.source, None, None, ())
     changed = changed_regions(below.source, rung.source)

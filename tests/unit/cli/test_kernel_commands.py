@@ -123,6 +123,23 @@ def test_specs_that_follow_none_are_named_and_make_no_step(project: Path, run) -
     assert "without a predecessor, so no step: v4_swizzle, v5_epilogue" in result.stdout
 
 
+def test_steps_are_told_beside_a_spec_that_is_refused(project: Path, run) -> None:
+    spec = project / "specs" / "v5_epilogue.toml"
+    draft = spec.read_text().replace('"v5_epilogue"', '"draft"')
+    (project / "specs" / "draft.toml").write_text(draft.replace("ab_stages = 4", "ab_stages = 40"))
+    above = spec.read_text().replace('"v5_epilogue"', '"above"')
+    above = above.replace('predecessor = "v4_swizzle"', 'predecessor = "draft"')
+    (project / "specs" / "above.toml").write_text(above)
+    result = run("diff", "--ladder", "cute")
+    assert result.exit_code == 2
+    lines = result.stdout.splitlines()
+    assert lines[0] == "v4_swizzle -> v5_epilogue"
+    assert lines[-1].startswith("kernel lines a step: median ")
+    assert not [line for line in lines if "without a predecessor" in line or "above" in line]
+    assert "draft.toml" in result.stderr
+    assert run("ladder", "cute").exit_code == 2
+
+
 def test_an_unknown_ladder_is_bad_input(project, run) -> None:
     for command in (["diff", "--ladder", "cut"], ["ladder", "cut"]):
         result = run(*command)
