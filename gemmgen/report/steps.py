@@ -1,7 +1,8 @@
 """Each step of the Hopper ladder: the gain that the model predicts beside the one measured.
 
-``python -m gemmgen.report.steps PREDICTIONS PROFILE BENCH…`` prints the tables of docs/hopper.md.
-A gain within the larger of the run's A/A noise and the two kernels' spreads counts as none.
+``python -m gemmgen.report.steps [PREDICTIONS PROFILE BENCH…]`` prints the tables of docs/hopper.md,
+without arguments those of the committed records. A gain within the larger of the run's A/A noise
+and the two kernels' spreads counts as none.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+RECORDS = tuple(
+    f"docs/records/h200_{name}.json"
+    for name in ("predictions", "hopper_profile", "hopper_ladder_slow", "hopper_ladder")
+)
 Shape = tuple[int, int, int]
 Json = dict[str, Any]
 
 
 def steps_table(predictions: Json, profile: Json, benches: Sequence[Json], shape: Shape) -> str:
-    """Markdown: a line a rung, in the order of `benches` and of the kernels' names in them.
+    """Markdown: a line a rung, and where the run changes the last rung again, in the new run.
 
     Args:
         predictions: what `gemmgen.run.predict` wrote.
@@ -32,23 +37,30 @@ def steps_table(predictions: Json, profile: Json, benches: Sequence[Json], shape
         "| cycles predicted | counted |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    last = ""
+    runs = _shapes(benches, shape)
+    last, run = "", None
     for name in (name for name in cycles if name.startswith("h") and name[1:2].isdigit()):
         if name.startswith("h200"):
             continue
-        pair = [s for s in _shapes(benches, shape) if {name, last or name} <= set(s[1])]
+        pair = [s for s in runs if {name, last or name} <= set(s[1])]
         if not pair:
             continue
         noise, entries = pair[0]
-        one = entries[name]
-        gain, seen, within = _gain(cycles, entries, name, last, noise)
+        if run is not None and entries is not run:
+            again = ("", "", f"{noise:.1%}")
+            lines.append(_line(f"`{last}`, run of the rows below", entries[last], again, "", ""))
+        run = entries
         count = f"{counted[name]['cycles'] / 1e3:.0f} k" if name in counted else "–"
-        lines.append(
-            f"| `{name}` | {one['microseconds']:.1f} | {one['tflops']:.0f} | {one['ratio']:.2f} "
-            f"| {gain} | {seen} | {within} | {cycles[name]['cycles'] / 1e3:.0f} k | {count} |"
-        )
+        guess = f"{cycles[name]['cycles'] / 1e3:.0f} k"
+        gain = _gain(cycles, entries, name, last, noise)
+        lines.append(_line(f"`{name}`", entries[name], gain, guess, count))
         last = name
     return "\n".join(lines) + "\n"
+
+
+def _line(label: str, one: Json, gain: tuple[str, str, str], guess: str, count: str) -> str:
+    figures = (f"{one['microseconds']:.1f}", f"{one['tflops']:.0f}", f"{one['ratio']:.2f}")
+    return f"| {' | '.join((label, *figures, *gain, guess, count))} |"
 
 
 def _shapes(benches: Sequence[Json], shape: Shape) -> list[tuple[float, Json]]:
@@ -71,8 +83,20 @@ def _gain(cycles: Json, entries: Json, name: str, last: str, noise: float) -> tu
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print both tables."""
-    predictions, profile, *benches = (json.loads(Path(a).read_text("utf-8")) for a in arguments)
+    """Print both tables.
+
+    Raises:
+        SystemExit: arguments are too few, or one of them cannot be read.
+    """
+    paths = arguments or RECORDS
+    if len(paths) < 3:
+        raise SystemExit("usage: python -m gemmgen.report.steps [PREDICTIONS PROFILE BENCH…]")
+    try:
+        documents = [json.loads(Path(path).read_text("utf-8")) for path in paths]
+    except (OSError, ValueError) as error:
+        where = "" if arguments else "; without arguments, run it in the root of the repository"
+        raise SystemExit(f"cannot read the records: {error}{where}") from None
+    predictions, profile, *benches = documents
     for shape in ((4096, 4096, 4096), (8192, 8192, 8192)):
         print(f"### {'x'.join(map(str, shape))}\n")
         print(steps_table(predictions, profile, benches, shape))

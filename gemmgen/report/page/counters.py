@@ -12,13 +12,12 @@ from gemmgen.report.page.documents import Documents, Named
 from gemmgen.report.page.figure import (
     LADDER_RUNGS,
     Figure,
-    is_ladder,
     shape_text,
     short,
     slug,
     stem,
 )
-from gemmgen.report.page.ladder import roofs
+from gemmgen.report.page.ladder import ceilings, roofs
 from gemmgen.report.page.roofline import Dot, roofline
 
 STALLS = 5
@@ -145,8 +144,8 @@ def _profiled(
 def traffic_figures(documents: Documents) -> Iterator[Figure]:
     """A roofline over the bytes that device memory really moved: a place of its own a kernel."""
     moved, source = _profiled(documents, "dram_bytes")
-    ceilings = next((named for named in documents.benches if is_ladder(named.record)), None)
-    if ceilings is None:
+    ceiling = ceilings(documents.benches)
+    if ceiling is None:
         return
     times, _ = _profiled(documents, "microseconds")
     for shape in dict.fromkeys(shape for _, shape in moved):
@@ -163,11 +162,11 @@ def traffic_figures(documents: Documents) -> Iterator[Figure]:
                 f"Roofline by measured traffic, {shape_text(shape)}",
                 "Flop a byte that device memory really moved, in one launch under the profiler: "
                 "what L2 keeps moves a kernel to the right.",
-                f"{source}; ceilings of {ceilings.name}",
+                f"{source}; ceilings of {ceiling.name}",
                 roofline(
                     "Rate over measured intensity",
                     dots,
-                    roofs(ceilings.record),
+                    roofs(ceiling.record),
                     "flop a byte that device memory moved",
                 ),
             )

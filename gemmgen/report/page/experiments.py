@@ -27,7 +27,7 @@ def sweep_figures(named: Named[dict[str, Any]]) -> Iterator[Figure]:
         for point in timed:
             if shape in point["times"]:
                 time = point["times"][shape]
-                rest = ", ".join(f"{_last(key)} {_value(point['values'][key])}" for key in keys[1:])
+                rest = _combination(point["values"], without=keys[0])
                 band = max(time["noise"], time["spread"]) * time["ratio"]
                 place = _value(point["values"][keys[0]])
                 lines.setdefault(rest, []).append((place, time["ratio"], band))
@@ -91,8 +91,14 @@ def _telling_key(timed: list[dict[str, Any]]) -> str:
     return min(telling)[1] if telling else ""
 
 
-def _combination(values: dict[str, Any]) -> str:
-    return ", ".join(f"{_last(key)} {_value(value)}" for key, value in values.items())
+def _combination(values: dict[str, Any], without: str = "") -> str:
+    """Keys and values; a key is whole where another ends alike: ``tile.n 128, mma.n 128``."""
+    ends = [_last(key) for key in values]
+    return ", ".join(
+        f"{key if ends.count(_last(key)) > 1 else _last(key)} {_value(value)}"
+        for key, value in values.items()
+        if key != without
+    )
 
 
 def _columns(

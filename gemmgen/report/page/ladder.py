@@ -41,7 +41,7 @@ def ladder_figures(benches: Sequence[Named[BenchRecord]]) -> Iterator[Figure]:
         runs = _runs(own)
         for shape in _leading([run.shape for run in runs]):
             yield from _shape_figures([run for run in runs if run.shape == shape])
-        yield _roofline(own[0].record, runs)
+        yield _roofline(most_drawn(runs), runs)
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,15 @@ class Run:
 
 
 def _runs(benches: Sequence[Named[BenchRecord]]) -> list[Run]:
-    """Runs of every shape, those of most kernels first; each kernel once a shape."""
+    """Runs of every shape, those of least noise first; each kernel once a shape.
+
+    A run in which each contender also ran alone is of NVML's readings, and its times are drawn
+    only where no other run has the shape: nothing settled before a sample of it.
+    """
     whole = [(named, found) for named in benches for found in named.record.shapes]
-    whole.sort(key=lambda item: -len(item[1].entries))
+    timed = {found.shape for _, found in whole if not found.alone}
+    whole = [item for item in whole if not item[1].alone or item[1].shape not in timed]
+    whole.sort(key=lambda item: (item[1].noise, -len(item[1].entries)))
     seen: set[tuple[Triple, str]] = set()
     runs = []
     for named, found in whole:
@@ -73,6 +79,21 @@ def _runs(benches: Sequence[Named[BenchRecord]]) -> list[Run]:
         if any(entry.name != BASELINE for entry in new):
             runs.append(Run(named, found, tuple(new)))
     return sorted(runs, key=lambda run: run.shape)
+
+
+def most_drawn(runs: Sequence[Run]) -> Named[BenchRecord]:
+    """The record that most of the kernels drawn are from: its ceilings go with their times."""
+    drawn: dict[str, int] = {}
+    for run in runs:
+        drawn[run.named.name] = drawn.get(run.named.name, 0) + len(run.entries)
+    most = max(drawn, key=lambda name: drawn[name])
+    return next(run.named for run in runs if run.named.name == most)
+
+
+def ceilings(benches: Sequence[Named[BenchRecord]]) -> Named[BenchRecord] | None:
+    """The ladder record whose measured ceilings rooflines draw; None without a ladder."""
+    ladders = [named for named in benches if is_ladder(named.record)]
+    return most_drawn(_runs(ladders)) if ladders else None
 
 
 def _leading(shapes: Sequence[Triple]) -> list[Triple]:
@@ -146,7 +167,7 @@ def _class(entry: Entry) -> str:
     return "base" if entry.name == BASELINE else "f0"
 
 
-def _roofline(record: BenchRecord, runs: Sequence[Run]) -> Figure:
+def _roofline(ceiling: Named[BenchRecord], runs: Sequence[Run]) -> Figure:
     shapes = list(dict.fromkeys(run.shape for run in runs))
     dots: list[Dot] = []
     places: set[int] = set()
@@ -170,9 +191,12 @@ def _roofline(record: BenchRecord, runs: Sequence[Run]) -> Figure:
         f"A point a kernel, at {named}; each shape is a column, its matrices counted once. "
         "Measured ceilings: a copy in device memory, and cuBLAS at 8192³ alone, at the clock that "
         "the power limit leaves it.",
-        "; ".join(dict.fromkeys(where(run.named) for run in runs)),
+        f"{'; '.join(dict.fromkeys(where(run.named) for run in runs))}; ceilings of {ceiling.name}",
         roofline(
-            "Rate over arithmetic intensity", dots, roofs(record), "flop a byte of A, B and D"
+            "Rate over arithmetic intensity",
+            dots,
+            roofs(ceiling.record),
+            "flop a byte of A, B and D",
         ),
     )
 
@@ -191,18 +215,21 @@ def tuned_figures(benches: Sequence[Named[BenchRecord]]) -> Iterator[Figure]:
     found = [(named, shape) for named in few for shape in named.record.shapes]
     rows: list[Bar] = []
     points: list[str] = []
-    seen: dict[str, int] = {}
+    seen: dict[str, list[str]] = {}
     for named, shape in sorted(found, key=lambda item: item[1].shape):
         own = [entry for entry in shape.entries if entry.name not in (BASELINE, AGAIN)]
         if not own:
             continue
         best = max(own, key=lambda entry: entry.ratio)
         text = shape_text(shape.shape)
-        seen[text] = seen.get(text, 0) + 1
-        label = text if seen[text] == 1 else f"again, run {seen[text]}"
+        before = seen.setdefault(text, [])
+        before.append(best.digest)
+        again = "again" if best.digest == before[0] else "another spec"
+        label = text if len(before) == 1 else f"{again}, run {len(before)}"
         band = max(shape.noise, best.spread) * best.ratio
         rows.append(Bar(label, best.ratio, f"{best.ratio:.3f}", "f0", band))
-        run = f", run {seen[text]}" if seen[text] > 1 else ""
+        run = f", run {len(before)}" if len(before) > 1 else ""
+        run += " of another spec" if again != "again" else ""
         rate = f"{best.tflops:.0f} TFLOP/s, noise {shape.noise:.1%}"
         points.append(f"{text}{run}: {best.name}, {rate} ({stem(named.name)})")
     if not rows:
@@ -211,7 +238,8 @@ def tuned_figures(benches: Sequence[Named[BenchRecord]]) -> Iterator[Figure]:
         "tuned-ratio",
         "ladder",
         "Best kernel a shape, over cuBLAS",
-        "The thin line is the noise of each run, either way; where it meets cuBLAS, neither wins.",
+        "The thin line is the noise of each run, either way; where it meets cuBLAS, neither wins. "
+        "Another spec: its digest, which counts texts too, is not that of run 1.",
         f"{len(few)} records, named above: {few[0].record.device['name']}, {few[0].record.date}",
         bars(
             "Rate of the best kernel over that of cuBLAS, by shape",

@@ -78,7 +78,12 @@ def activity_html(named: Named[BenchRecord]) -> str:
     if len(rows) < 2:
         return ""
     source = f"{named.name}: {named.record.device['name']}, {named.record.date}"
-    return f"{table_html(rows)}<p class='record'>{escape(source)}</p>"
+    noise = max(found.noise for found in named.record.shapes if found.alone)
+    caveat = (
+        f"Rates are of this run, in which cuBLAS differed from itself by {noise:.1%}: for what a "
+        "kernel is worth, see the ladder."
+    )
+    return f"{table_html(rows)}<p class='record'>{escape(caveat)} {escape(source)}</p>"
 
 
 def resources_html(tests: Sequence[Named[list[TestRecord]]]) -> str:
@@ -110,7 +115,9 @@ def resources_html(tests: Sequence[Named[list[TestRecord]]]) -> str:
     if len(rows) < 2:
         return ""
     names = ", ".join(named.name for named in tests)
-    return f"{table_html(rows)}<p class='record'>{escape(names)}</p>"
+    every = any(row[RESOURCES.index("named barriers")] == "16" for row in rows[1:])
+    note = "16 named barriers: one has an id that is computed, so ptxas reserves all. "
+    return f"{table_html(rows)}<p class='record'>{note * every}{escape(names)}</p>"
 
 
 def _natural(path: str) -> tuple[str, list[tuple[int, str]]]:

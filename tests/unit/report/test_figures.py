@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from gemmgen.bench_records import BenchRecord, Entry, ShapeRecord, State
 from gemmgen.report.page.charts import Bar, bars
 from gemmgen.report.page.documents import Documents, Named, read_documents
 from gemmgen.report.page.experiments import ablation_figures, sweep_figures
 from gemmgen.report.page.figure import Figure, Quoted, short
 from gemmgen.report.page.figures import all_figures
+from gemmgen.report.page.ladder import ladder_figures, tuned_figures
 from gemmgen.report.page.page import figure_html
 from gemmgen.report.page.scale import Scale
 
@@ -73,6 +75,63 @@ def test_a_ladder_has_every_kernel_with_its_time(root: Path) -> None:
         if entry.name not in ("cublas", "cublas_again"):
             assert entry.name in _texts(time)
             assert f"{entry.microseconds:,.0f} µs" in _texts(time)
+
+
+def _ladder_run(name: str, noise: float, rate: float, *, alone: bool = False) -> Named[BenchRecord]:
+    """A run of three rungs and cuBLAS at one shape; its time and its ceiling follow `rate`."""
+    entries = tuple(
+        Entry(kernel, "", 1e3 / rate, 0.001, 1.0, rate, 1.0, 0.5, 0.0, "same", False, ())
+        for kernel in ("cublas", "h1_kloop", "h2_tma", "h3_pipeline")
+    )
+    state = State(1500, 3000, 700, 60, 100.0, 20.0)
+    readings = {entry.name: state for entry in entries} if alone else {}
+    shape = ShapeRecord((512, 512, 512), 1, noise, entries, alone=readings)
+    device = {"name": "NVIDIA H200"}
+    record = BenchRecord(device, {}, "2026-11-30", 4.0, rate, (shape,))
+    return Named(f"docs/records/{name}.json", record)
+
+
+def test_of_several_runs_the_one_of_least_noise_is_drawn_under_its_own_ceiling() -> None:
+    runs = [_ladder_run("a", 0.14, 100.0), _ladder_run("b", 0.01, 200.0)]
+    time, ratio, roof = ladder_figures(runs)
+    assert _texts(time).count("5 µs") == 4
+    assert "docs/records/b.json" in time.source
+    assert "docs/records/a.json" not in time.source + ratio.source + roof.source
+    assert any("measured: 200 TFLOP/s" in text for text in _texts(roof))
+
+
+def test_times_beside_readings_alone_are_drawn_only_where_no_other_run_has_the_shape() -> None:
+    alone = _ladder_run("a", 0.001, 100.0, alone=True)
+    time, _, roof = ladder_figures([alone, _ladder_run("b", 0.02, 200.0)])
+    assert "docs/records/a.json" not in time.source + roof.source
+    (time, *_) = ladder_figures([alone])
+    assert "docs/records/a.json" in time.source
+
+
+def test_no_time_or_ceiling_of_the_ladder_is_from_the_run_of_activity(
+    figures: list[Figure],
+) -> None:
+    drawn = [figure for figure in figures if figure.section in ("ladder", "profile")]
+    assert any("roofline" in figure.id for figure in drawn)
+    assert not [figure.id for figure in drawn if "h200_activity" in figure.source]
+
+
+def test_a_run_of_another_spec_of_that_name_is_not_called_the_same_again() -> None:
+    def run(name: str, digest: str) -> Named[BenchRecord]:
+        entry = Entry("h200_x", digest, 5.0, 0.01, 1.1, 1.0, 1.0, 0.5, 0.0, "faster", False, ())
+        shape = ShapeRecord((512, 512, 512), 1, 0.01, (entry,))
+        return Named(name, BenchRecord({"name": "d"}, {}, "today", 4.0, 1.0, (shape,)))
+
+    (figure,) = tuned_figures([run("a.json", "x"), run("b.json", "x"), run("c.json", "y")])
+    assert {"512³", "again, run 2", "another spec, run 3"} <= set(_texts(figure))
+    assert "run 3 of another spec" in figure.points[2]
+
+
+def test_keys_that_end_alike_are_whole_in_a_legend(sweep: dict[str, Any]) -> None:
+    for point in sweep["points"]:
+        point["values"] |= {"tile.n": 256, "mma.n": 256} if point["values"] else {}
+    (figure,) = sweep_figures(Named("s.json", sweep))
+    assert "group_m 8, tile.n 256, mma.n 256" in _texts(figure)
 
 
 def test_published_figures_are_hollow_and_never_beside_measured_ones() -> None:

@@ -58,6 +58,12 @@ def test_the_page_has_sections_for_what_the_records_hold(page: Path) -> None:
         assert f'<section id="{section}">' in text
 
 
+def test_the_page_says_what_its_odd_figures_are(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert "in which cuBLAS differed from itself by 13.6%" in text
+    assert "16 named barriers: one has an id that is computed" in text
+
+
 @BROWSER
 def test_the_best_of_ten_loads_is_quiet_and_under_a_second(page: Path, browser: Browser) -> None:
     browser.resize(1280, 900)
@@ -85,6 +91,8 @@ def test_nothing_is_wider_than_the_window(page: Path, browser: Browser, width: i
     browser.open(page.as_uri())
     browser.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     assert browser.evaluate(OVERFLOW) <= 0
+    wide = "(n => n.scrollWidth - n.clientWidth)(document.querySelector('nav'))"
+    assert width < 1280 or browser.evaluate(wide) <= 0, "links of the heading do not fit"
     small = (
         "Math.min(...[...document.querySelectorAll('figure svg')]"
         ".map(svg => svg.getBoundingClientRect().width / svg.viewBox.baseVal.width))"
