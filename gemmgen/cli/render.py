@@ -39,9 +39,10 @@ def command(
     stale = [result for result in results if not result.current]
     for result in results:
         state = "current" if result.current else ("STALE" if check else "written")
-        click.echo(f"{state:8} {shown(result.target)}")
+        target = shown(result.target)
         if not check:
             result.write()
+        click.echo(f"{state:8} {target}")
     if check and stale:
         click.echo(f"{len(stale)} stale: run `gemmgen render --all`", err=True)
         sys.exit(1)

@@ -67,7 +67,8 @@ def build_file(
         write_atomic(library.with_suffix(".cubin"), kernel.compiled.cubin)
         write_atomic(library.with_suffix(".py"), kernel.file.source.text)
         write_atomic(library, shared)
-        os.chmod(library, 0o755)
+        mode = library.stat().st_mode
+        library.chmod(mode | (mode & 0o444) >> 2)
         manifest.write(library.with_suffix(".json"))
     except OSError as error:
         title = f"cannot write to {out}: {error.strerror}"

@@ -55,6 +55,11 @@ def test_an_output_that_cannot_be_written_is_bad_input(kernel: Path, run, comman
     assert "error[T405]: cannot use the file" in result.stderr
 
 
+def test_nothing_is_called_written_that_is_not(kernel: Path, run) -> None:
+    result = run("render", "v5", "-o", kernel / "inside_a_file.py")
+    assert result.stdout == ""
+
+
 @pytest.mark.parametrize(
     "command",
     [("render", "v5"), ("compile", "x.py"), ("test", "x.py"), ("build", "x.py", "-o", "o")],
