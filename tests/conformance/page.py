@@ -35,18 +35,20 @@ SOURCES = ("nvidia-cutlass-dsl", "quack-kernels", "torch")
 def page(cases: Iterable[Case], rows: dict[str, Row], *, races: bool) -> str:
     """The page as Markdown."""
     listening = RACES.strip() if races else "The race detector does not listen."
-    head = HEAD.format(listening=listening, versions=", ".join(_versions()))
-    return head + "\n".join(_lines(tuple(cases), rows)) + "\n"
+    shown = tuple(cases)
+    head = HEAD.format(listening=listening, versions=", ".join(_versions(shown)))
+    return head + "\n".join(_lines(shown, rows)) + "\n"
 
 
-def _versions() -> Iterator[str]:
+def _versions(cases: tuple[Case, ...]) -> Iterator[str]:
     for name in SOURCES:
         try:
             yield f"{name} {importlib.metadata.version(name)}"
         except importlib.metadata.PackageNotFoundError:
             yield f"{name} not installed"
     yield f"Python {platform.python_version()}"
-    yield "CUTLASS examples " + ("included" if os.environ.get("CUTLASS_DIR") else "left out")
+    examples = any(case.kernel.startswith("CUTLASS ") for case in cases)
+    yield "CUTLASS examples " + ("included" if examples else "left out")
 
 
 def _lines(cases: tuple[Case, ...], rows: dict[str, Row]) -> Iterator[str]:

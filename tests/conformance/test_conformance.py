@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
+from pathlib import Path
 
 import pytest
 import torch
@@ -84,3 +85,24 @@ def test_the_page_counts_runs_by_policy_and_names_what_failed() -> None:
     assert "1 of 2 cases are equal with no finding: 4 runs, 1,010 warp instructions." in text
     assert "Rules(strict=False)" in text
     assert "does not listen" in page.page((good, bad), rows, races=False)
+
+
+def test_the_page_says_whether_its_rows_have_cutlass_examples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def versions(kernel: str) -> str:
+        case = Case("c", kernel, "sm_90a", "c", lambda: None)  # type: ignore[arg-type, return-value]
+        text = page.page((case,), {"c": Row("c", 1, 10, 1.0, 1.0)}, races=True)
+        return next(line for line in text.splitlines() if line.startswith("Versions: "))
+
+    monkeypatch.setenv(cutlass_examples.VARIABLE, "/somewhere")
+    assert versions("quack ping-pong").endswith("CUTLASS examples left out.")
+    monkeypatch.delenv(cutlass_examples.VARIABLE)
+    kernels = {case.kernel for case in cutlass_examples.cases()}
+    assert kernels
+    assert all(versions(k).endswith("CUTLASS examples included.") for k in kernels)
+
+
+def test_the_versions_of_the_committed_page_agree_with_its_rows() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "conformance.md").read_text("utf-8")
+    assert ("CUTLASS examples included" in text) == ("| CUTLASS " in text)
