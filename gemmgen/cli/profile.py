@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +40,12 @@ def command(
         profiles.append(profile(path, shape, libraries))
     _print(profiles)
     if json_path is not None:
-        document = {"schema": 1, "profiles": [asdict(item) for item in profiles]}
-        write_atomic(json_path, json.dumps(document, indent=1) + "\n")
+        from gemmgen.gpu.device import describe_device
+        from gemmgen.run.profile import document
+
+        today = time.strftime("%Y-%m-%d", time.gmtime())
+        record = document(profiles, asdict(describe_device()), today)
+        write_atomic(json_path, json.dumps(record, indent=1) + "\n")
 
 
 def _print(profiles: list[Profile]) -> None:

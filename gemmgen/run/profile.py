@@ -7,11 +7,13 @@ import io
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gemmgen.gpu.launch_once import LAUNCHES
+from gemmgen.run.subject import digest_of
 from gemmgen.terms import Finding, GemmgenError
 
 Run = Callable[[list[str]], subprocess.CompletedProcess[str]]
@@ -64,12 +66,14 @@ class Profile:
         figures: by the names of `FIGURES`; percent of peak, microseconds, bytes, cycles, MHz; a
             metric that this ncu or GPU does not have is left out.
         stalls: warps stalled for a reason an issued instruction, most first.
+        digest: of the resolved spec, as the file's header says; empty without one.
     """
 
     kernel: str
     shape: tuple[int, int, int]
     figures: dict[str, float]
     stalls: tuple[tuple[str, float], ...]
+    digest: str = ""
 
 
 def profile(
@@ -107,7 +111,22 @@ def profile(
         )
     if done.returncode != 0:
         raise _fault("T432", "ncu failed", "run the command yourself", text[-2000:])
-    return parse(done.stdout, path.stem, shape)
+    return replace(parse(done.stdout, path.stem, shape), digest=digest_of(path))
+
+
+def document(profiles: Sequence[Profile], device: dict[str, Any], date: str) -> dict[str, Any]:
+    """The record of `profiles`, as ``--json`` writes it.
+
+    Args:
+        device: as in a bench record: name, driver and what else is known of it.
+        date: ``2026-11-30``.
+    """
+    return {
+        "schema": 1,
+        "device": device,
+        "date": date,
+        "profiles": [asdict(item) for item in profiles],
+    }
 
 
 def parse(text: str, kernel: str, shape: tuple[int, int, int]) -> Profile:

@@ -55,6 +55,11 @@ def spec_of(path: Path) -> Path:
     return _find(path, _header(path))
 
 
+def digest_of(path: Path) -> str:
+    """Digest of the resolved spec as the header of `path` names it; empty without one."""
+    return _header(path).get("digest", "")
+
+
 def _find(path: Path, fields: dict[str, str]) -> Path:
     if "spec" not in fields:
         title = "not a generated file: no `# spec: …` line in its header"

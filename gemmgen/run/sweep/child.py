@@ -22,13 +22,13 @@ from gemmgen.gpu.timing import Plan
 from gemmgen.run.bench import bench
 from gemmgen.run.options import Options
 from gemmgen.run.subject import read_subject
+from gemmgen.run.sweep.state import SETTLE
 from gemmgen.run.sweep.tasks import few_shapes
 from gemmgen.run.verify import verify_file
 from gemmgen.terms import GemmgenError
 
 Tell = Callable[..., None]
 MACHINE = ("T410", "T412", "T414")  # codes of a machine that runs no kernel, whichever it is
-SETTLE = 3.0  # slices that a contender runs before each sample: a slow one leaves the chip cool
 UNUSED = (1.0, 1.0)  # ceilings of a roofline that a sweep does not report
 
 

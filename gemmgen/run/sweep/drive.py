@@ -19,6 +19,7 @@ from gemmgen.run.sweep.state import (
     LIBRARIES,
     MEASURED,
     PLANNED,
+    SETTLE,
     VERIFIED,
     WRONG,
     Point,
@@ -142,6 +143,7 @@ class Driver:
 
     def _note_device(self, result: gpu.Measured) -> None:
         self.state.device = result.device
+        self.state.settle_ms = SETTLE * self.state.slice_ms
         self.state.date = time.strftime("%Y-%m-%d", time.gmtime())
 
     def _finals(self) -> None:

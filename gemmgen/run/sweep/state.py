@@ -20,6 +20,7 @@ Triple = tuple[int, int, int]
 
 REFUSED, PLANNED, BUILT, VERIFIED = "refused", "planned", "built", "verified"
 BROKEN, WRONG, MEASURED = "not built", "wrong", "measured"
+SETTLE = 3.0  # slices that a contender runs before each sample: a slow one leaves the chip cool
 FAILED = (BROKEN, WRONG)
 
 
@@ -100,6 +101,8 @@ class Sweep:
         sets: the ``--set`` texts.
         shapes: (M, N, K) to time.
         verify: ``quick``, ``full`` or ``none``.
+        settle_ms: how long a contender ran before each sample, untimed; None before any, and in
+            records that do not say.
     """
 
     spec: str
@@ -115,6 +118,7 @@ class Sweep:
     finals: dict[str, Final] = field(default_factory=dict)
     device: dict[str, Any] = field(default_factory=dict)
     date: str = ""
+    settle_ms: float | None = None
     schema: int = SCHEMA
 
     def same_question(self, other: Sweep) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gemmgen.run.profile import FIGURES, STALL, parse, profile
+from gemmgen.run.profile import FIGURES, STALL, document, parse, profile
 from gemmgen.terms import GemmgenError
 
 SHAPE = (4096, 4096, 4096)
@@ -74,15 +74,29 @@ def test_a_missing_ncu_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.findings[0].code == "T430"
 
 
-def test_the_command_leaves_clocks_alone_and_profiles_one_launch() -> None:
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    path = tmp_path / "h9.py"
+    path.write_text("# spec: specs/h9.toml\n# digest: sha256:0123\n")
+    return path
+
+
+def test_the_command_leaves_clocks_alone_and_profiles_one_launch(kernel: Path) -> None:
     seen: list[list[str]] = []
 
     def run(command: list[str]) -> subprocess.CompletedProcess[str]:
         seen.append(command)
         return _answers(0, PAGE)
 
-    profile(Path("h9.py"), SHAPE, Path("built"), run=run)
+    profile(kernel, SHAPE, Path("built"), run=run)
     (command,) = seen
     assert command[command.index("--clock-control") + 1] == "none"
     assert command[command.index("--launch-count") + 1] == "1"
-    assert command[-5:] == ["h9.py", "4096", "4096", "4096", "built"]
+    assert command[-5:] == [str(kernel), "4096", "4096", "4096", "built"]
+
+
+def test_a_record_says_which_spec_ran_where_and_when(kernel: Path) -> None:
+    result = profile(kernel, SHAPE, run=lambda _: _answers(0, PAGE))
+    record = document([result], {"name": "NVIDIA H200", "driver": "580.1"}, "2026-11-30")
+    assert record["profiles"][0]["digest"] == "sha256:0123"
+    assert (record["device"]["driver"], record["date"]) == ("580.1", "2026-11-30")

@@ -84,6 +84,7 @@ def test_a_folder_stands_alone_once_it_is_built(tmp_path: Path) -> None:
     moved = read_sweep(there)
     drive(moved, there, fakes.Timer(moved, {3: 90.0, 4: 80.0}))
     assert [point.status for point in moved.points] == ["measured", "measured"]
+    assert moved.settle_ms == 3 * moved.slice_ms, "a record says how long contenders settled"
     for name in ("h8_tma_store_000", "h8_tma_store_001"):
         source = there / "generated" / f"{name}.py"
         assert check_library(there / "libraries" / f"{name}.json", source=source)
