@@ -90,11 +90,12 @@ def _multiples(plan: Plan) -> Iterator[tuple[str, int, int]]:
 
 
 def _grid(plan: Plan) -> Iterator[tuple[str, int | None, int]]:
-    """CTAs along M and N of a problem of 6 x 10 cluster tiles, and the tiles there are."""
-    if plan.launch.grid is not GridKind.TILES:
+    """CTAs along M and N of a problem of 6 x 10 cluster tiles, or of one, and how many tiles."""
+    if plan.launch.grid is GridKind.PERSISTENT:
         return
     g, names = plan.geometry, _values(plan)
-    m_tiles, n_tiles = 6 * g.cluster_m, 10 * g.cluster_n
+    down, across = (1, 1) if plan.launch.grid is GridKind.SINGLE else (6, 10)
+    m_tiles, n_tiles = down * g.cluster_m, across * g.cluster_n
     names |= {"m": m_tiles * g.tile_m, "n": n_tiles * g.tile_n}
     yield "M", evaluate(plan.launch.grid_code[0], names), m_tiles
     yield "N", evaluate(plan.launch.grid_code[1], names), n_tiles

@@ -87,6 +87,13 @@ def test_swapped_grid_is_found() -> None:
     assert {finding.code for finding in check_plan(swapped)} == {"P267"}
 
 
+def test_one_cta_for_the_one_tile_of_a_cluster_is_found() -> None:
+    plan = vary("v7_two_cta", {"scheduler.kind": "single"})
+    assert check_plan(plan) == []
+    alone = replace(plan, launch=replace(plan.launch, grid_code=("1", "1", "1")))
+    assert {finding.code for finding in check_plan(alone)} == {"P267"}
+
+
 def test_expressions_are_evaluated_over_the_names_before_them() -> None:
     assert evaluate("2 * (TILE_M + 1) // 3 << 1", {"TILE_M": 8}) == 12
     assert evaluate("cutlass.min(1, 2)", {}) is None
