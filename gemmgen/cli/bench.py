@@ -12,6 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from gemmgen.cli.common import MILLISECONDS, ROUNDS
 from gemmgen.cli.test import Shape
 from gemmgen.report.suite import SUITES
 
@@ -26,16 +27,25 @@ if TYPE_CHECKING:
 @click.option("--shape", "shapes", multiple=True, type=Shape(), help="Repeatable.")
 @click.option("--suite", type=click.Choice(sorted(SUITES)), help="Shapes, and tables over them.")
 @click.option("--libraries", type=click.Path(path_type=Path), help="Built libraries to run.")
-@click.option("--rounds", default=9, show_default=True, help="Samples of each contender.")
-@click.option("--slice-ms", default=10.0, show_default=True, help="Length of one sample.")
+@click.option(
+    "--rounds", type=ROUNDS, default=9, show_default=True, help="Samples of each contender."
+)
+@click.option(
+    "--slice-ms",
+    type=MILLISECONDS,
+    default=10.0,
+    show_default=True,
+    help="Length of one sample.",
+)
 @click.option(
     "--settle-ms",
-    type=float,
+    type=click.FloatRange(0.0, 60_000.0),
     help="How long a contender runs before each sample, untimed; with --against as in the record, "
     "else 0.",
 )
 @click.option(
     "--alone",
+    type=click.FloatRange(0.0, 3600.0),
     default=0.0,
     metavar="SECONDS",
     help="Run each contender alone for so long, to read NVML's activity and clocks.",

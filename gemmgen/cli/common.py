@@ -11,6 +11,17 @@ from gemmgen.spec.find import all_specs, find_spec
 from gemmgen.terms import Finding, GemmgenError
 
 ALLOWED = ("local", "serialized", "setmaxnreg", "spill", "symbol")
+SM_COUNT = click.IntRange(1, 1024)
+ROUNDS = click.IntRange(1, 10_000)
+MILLISECONDS = click.FloatRange(0.001, 60_000.0)
+seed_option = click.option(
+    "--seed",
+    # What torch's generators take, with room for `seed + index` of an exploration.
+    type=click.IntRange(-(2**63), 2**63 - 1),
+    default=0,
+    show_default=True,
+    help="Seed of inputs and random timing.",
+)
 allow_option = click.option(
     "--allow",
     multiple=True,

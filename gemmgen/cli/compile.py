@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write .ptx and .cubin here.")
 @click.option(
     "--jobs",
-    type=click.IntRange(min=0),
+    type=click.IntRange(0, 1024),
     help="Worker processes; 0: none, compile in this one. By default the number of CPUs.",
 )
 @allow_option

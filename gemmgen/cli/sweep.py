@@ -10,7 +10,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from gemmgen.cli import tables
-from gemmgen.cli.common import spec_paths
+from gemmgen.cli.common import MILLISECONDS, spec_paths
 from gemmgen.cli.test import Shape
 from gemmgen.files import write_atomic
 from gemmgen.terms import Finding, GemmgenError
@@ -46,9 +46,15 @@ CURVES = 8
     show_default=True,
     help="Shapes to compare with torch: two, all default ones, none.",
 )
-@click.option("--rounds", default=9, show_default=True, type=click.IntRange(min=4))
-@click.option("--slice-ms", default=10.0, show_default=True, help="Length of one sample.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes that build; one a core.")
+@click.option("--rounds", default=9, show_default=True, type=click.IntRange(4, 10_000))
+@click.option(
+    "--slice-ms",
+    type=MILLISECONDS,
+    default=10.0,
+    show_default=True,
+    help="Length of one sample.",
+)
+@click.option("--jobs", type=click.IntRange(1, 1024), help="Processes that build; one a core.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local")
 @click.option("--scheduler", default="", help="Address of a Dask scheduler; none: start one here.")
 def command(
@@ -72,6 +78,10 @@ def command(
     another machine to which the folder was copied. Exit code 1: a combination failed, or none is
     legal.
     """
+    if build_only is None and not scheduler:
+        from gemmgen.run.require import require_torch
+
+        require_torch()
     if resume is not None:
         if spec or sets or output or build_only:
             raise click.UsageError("--resume takes the sweep from its folder: give nothing else")

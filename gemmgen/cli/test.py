@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from gemmgen.cli import tables
-from gemmgen.cli.common import allow_option
+from gemmgen.cli.common import SM_COUNT, allow_option, seed_option
 from gemmgen.cli.tables import table
 from gemmgen.records import CaseRecord, TestRecord, write_records
 from gemmgen.terms import Finding, GemmgenError
@@ -74,10 +74,10 @@ class Shape(click.ParamType[tuple[int, int, int]]):
 @click.option(
     "--target", default="", help="What --timing starve starves (tma_load), delay delays (0 or 0.5)."
 )
-@click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
+@seed_option
 @click.option(
     "--schedules",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1_000_000),
     help="Explore so many schedules over all timings and sizes instead; shrink what fails.",
 )
 @click.option(
@@ -88,14 +88,14 @@ class Shape(click.ParamType[tuple[int, int, int]]):
 )
 @click.option(
     "--sm-count",
-    type=click.IntRange(min=1),
+    type=SM_COUNT,
     default=8,
     show_default=True,
     help="SMs of the emulated device.",
 )
 @click.option(
     "--jobs",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 1024),
     help="Worker processes; the number of CPUs by default.",
 )
 @click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gemmgen.cli.common import allow_option
+from gemmgen.cli.common import SM_COUNT, allow_option, seed_option
 from gemmgen.cli.test import TIMINGS, Shape
 from gemmgen.files import write_atomic
 
@@ -21,7 +21,7 @@ from gemmgen.files import write_atomic
 @click.option("--steps", type=click.FloatRange(min=1), help="Length of the still's axis.")
 @click.option(
     "--width",
-    type=click.IntRange(min=300),
+    type=click.IntRange(300, 100_000),
     default=960,
     show_default=True,
     help="Of the still, px.",
@@ -34,8 +34,10 @@ from gemmgen.files import write_atomic
     help="nominal: round costs that show what overlaps; else as in `gemmgen test`.",
 )
 @click.option("--target", default="", help="What --timing starve starves, delay delays.")
-@click.option("--seed", default=0, show_default=True, help="Seed of inputs and random timing.")
-@click.option("--sm-count", default=2, show_default=True, help="SMs of the emulated device.")
+@seed_option
+@click.option(
+    "--sm-count", type=SM_COUNT, default=2, show_default=True, help="SMs of the emulated device."
+)
 @allow_option
 def command(
     path: Path,

@@ -55,6 +55,27 @@ def test_an_output_that_cannot_be_written_is_bad_input(kernel: Path, run, comman
     assert "error[T405]: cannot use the file" in result.stderr
 
 
+HUGE = "9" * 20
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("test", ("--seed", "--sm-count", "--schedules", "--jobs")),
+        ("trace", ("--seed", "--sm-count", "--width")),
+        ("compile", ("--jobs",)),
+        ("bench", ("--rounds", "--slice-ms", "--settle-ms", "--alone")),
+        ("ablate", ("--rounds", "--slice-ms")),
+        ("sweep", ("--rounds", "--slice-ms", "--jobs")),
+    ],
+)
+def test_a_number_beyond_all_use_is_bad_input(project, run, command: str, options) -> None:
+    for option in options:
+        result = run(command, "v5", option, HUGE)
+        assert result.exit_code == 2
+        assert f"Invalid value for '{option}'" in result.stderr
+
+
 def test_nothing_is_called_written_that_is_not(kernel: Path, run) -> None:
     result = run("render", "v5", "-o", kernel / "inside_a_file.py")
     assert result.stdout == ""
