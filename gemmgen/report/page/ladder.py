@@ -230,7 +230,9 @@ def tuned_figures(benches: Sequence[Named[BenchRecord]]) -> Iterator[Figure]:
         rows.append(Bar(label, best.ratio, f"{best.ratio:.3f}", "f0", band))
         run = f", run {len(before)}" if len(before) > 1 else ""
         run += " of another spec" if again != "again" else ""
-        rate = f"{best.tflops:.0f} TFLOP/s, noise {shape.noise:.1%}"
+        settled = named.record.settle_ms
+        how = f", settled {settled:g} ms" if settled else ""
+        rate = f"{best.tflops:.0f} TFLOP/s, noise {shape.noise:.1%}{how}"
         points.append(f"{text}{run}: {best.name}, {rate} ({stem(named.name)})")
     if not rows:
         return

@@ -120,11 +120,14 @@ def test_a_run_of_another_spec_of_that_name_is_not_called_the_same_again() -> No
     def run(name: str, digest: str) -> Named[BenchRecord]:
         entry = Entry("h200_x", digest, 5.0, 0.01, 1.1, 1.0, 1.0, 0.5, 0.0, "faster", False, ())
         shape = ShapeRecord((512, 512, 512), 1, 0.01, (entry,))
-        return Named(name, BenchRecord({"name": "d"}, {}, "today", 4.0, 1.0, (shape,)))
+        settle = 40.0 if digest == "y" else 0.0
+        device = {"name": "d"}
+        return Named(name, BenchRecord(device, {}, "today", 4.0, 1.0, (shape,), settle_ms=settle))
 
     (figure,) = tuned_figures([run("a.json", "x"), run("b.json", "x"), run("c.json", "y")])
     assert {"512³", "again, run 2", "another spec, run 3"} <= set(_texts(figure))
     assert "run 3 of another spec" in figure.points[2]
+    assert ["settled 40 ms" in point for point in figure.points] == [False, False, True]
 
 
 def test_keys_that_end_alike_are_whole_in_a_legend(sweep: dict[str, Any]) -> None:
