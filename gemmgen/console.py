@@ -15,6 +15,7 @@ import sys
 OBJECTS_BETWEEN_COLLECTIONS = 100_000
 # Whoever loaded these has more to end than two streams, or wants the process after `run`.
 ENDS_ITSELF = frozenset({"cProfile", "concurrent.futures", "cutlass", "multiprocessing", "torch"})
+INTERRUPTED = 130
 
 
 def run(prog_name: str | None = None) -> None:
@@ -22,10 +23,13 @@ def run(prog_name: str | None = None) -> None:
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS, 10, 10)
     # Pydantic asks every installed package whether it has a plugin, by reading its metadata.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from gemmgen.cli import main
-
     try:
+        from gemmgen.cli import main
+
         main(prog_name=prog_name)
+    except KeyboardInterrupt:  # before the command line is there to say so itself
+        os.write(2, b"interrupted\n")
+        os._exit(INTERRUPTED)
     except SystemExit as leaving:
         if isinstance(leaving.code, int) and _may_leave_at_once():
             os._exit(leaving.code)

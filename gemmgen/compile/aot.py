@@ -17,6 +17,7 @@ from gemmgen.compile.arguments import ALIGNMENT, aot_arguments, element_type
 from gemmgen.compile.dsl import installed_version, refusals
 from gemmgen.compile.errors import failure
 from gemmgen.compile.extents import extents_of
+from gemmgen.compile.interrupt import held_interrupts
 from gemmgen.compile.kernel import KernelUnderTest
 from gemmgen.compile.manifest import Manifest
 from gemmgen.compile.source import LoadedFile
@@ -90,7 +91,7 @@ def _compile(file: LoadedFile) -> tuple[Any, list[str]]:
             help="python -m pip install apache-tvm-ffi",
         ) from None
     options = f"--gpu-arch {file.arch.value} --enable-tvm-ffi"
-    with refusals(file.source.path):
+    with refusals(file.source.path), held_interrupts():
         compiled = cute.compile(file.gemm, *aot_arguments(file), options=options)
     return compiled, cute.runtime.find_runtime_libraries(enable_tvm_ffi=True)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gemmgen.compile import runtime
+from gemmgen.compile.interrupt import held_interrupts
 from gemmgen.compile.launch import Launch, param_sizes
 
 COMPUTE = {"sm_90a": (9, 0), "sm_100a": (10, 0)}
@@ -96,6 +97,7 @@ def compile_host(
 
     with (
         _lock,
+        held_interrupts(),
         tempfile.TemporaryDirectory(prefix="gemmgen-") as folder,
         contextlib.redirect_stdout(sys.stderr),
         _intercepted() as logs,
@@ -122,7 +124,7 @@ def capture(host: HostFunction, *args: Any, sm_count: int = 148) -> tuple[Launch
     recorder = runtime.Recorder(
         sm_count, COMPUTE[host.arch], sizes=lambda kernel: param_sizes(host.ptx, kernel)
     )
-    with runtime.recording(recorder):
+    with held_interrupts(), runtime.recording(recorder):
         try:
             host.function(*args)
         except Exception:

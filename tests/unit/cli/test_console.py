@@ -76,3 +76,16 @@ def test_output_is_whole_in_a_pipe_that_is_read_late() -> None:
         with open(reader, "rb") as pipe:
             assert pipe.read() == kernel
     assert child.returncode == 0
+
+
+def test_an_interrupt_while_the_command_line_is_imported_is_one_word() -> None:
+    finder = """
+import sys
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "gemmgen.cli":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Finder())
+"""
+    done = _python(finder + RUN, "list")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
