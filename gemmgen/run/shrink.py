@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gemmgen.emulate import Settings
 from gemmgen.plan import Plan, grid
 from gemmgen.records import CaseRecord, ShrinkRecord, Triple
+from gemmgen.run.moves import joint
 from gemmgen.run.needs import needs
 from gemmgen.run.schedules import command_line
 from gemmgen.run.trial import Trial, failure_code
@@ -17,6 +18,8 @@ from gemmgen.run.trial import Trial, failure_code
 SIMPLEST = ("lazy", "eager", "random", "pct")
 ATTEMPTS = 6  # seeds tried before a run of a seeded policy counts as passing
 _SCANNED = 24  # values tried one by one, from 1 up; beyond them, by bisection
+
+Key = tuple["Point", str, str]
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Shrinker:
     """Looks for smaller failures of one kind.
 
     Args:
-        code: the failure's code; other failures do not count.
+        code: the failure's code; other failures do not count, but `others` keeps their codes.
         seconds: of looking; afterwards nothing more counts as failing.
     """
 
@@ -70,7 +73,8 @@ class Shrinker:
         self.code = code
         self.deadline = time.perf_counter() + seconds
         self.runs = 0
-        self.known: dict[tuple[Point, str, str], CaseRecord | None] = {}
+        self.known: dict[Key, CaseRecord | None] = {}
+        self.others: dict[Key, str] = {}
 
     @property
     def late(self) -> bool:
@@ -84,6 +88,12 @@ class Shrinker:
             self.known[key] = None if self.late else self._search(point, settings)
         return self.known[key]
 
+    def outcome(self, point: Point, settings: Settings) -> str:
+        """The code with which `point` fails; empty when it passes."""
+        if self.fails(point, settings):
+            return self.code
+        return self.others.get((point, settings.timing, settings.target), "")
+
     def _search(self, point: Point, settings: Settings) -> CaseRecord | None:
         sm_count = point.clusters * self.plan.geometry.cluster_size
         if not self.plan.persistent and point.clusters == point.m_tiles * point.n_tiles:
@@ -94,14 +104,19 @@ class Shrinker:
             self.runs += 1
             tried = dataclasses.replace(settings, seed=seed, sm_count=sm_count)
             case = self.trial.run(point.shape(self.plan), tried)
-            if case.status == "failed" and failure_code(case) == self.code:
+            code = failure_code(case) if case.status == "failed" else ""
+            if code == self.code:
                 return case
+            if code:
+                self.others.setdefault((point, settings.timing, settings.target), code)
             if self.late:
                 break
         return None
 
     def smaller(self, point: Point, settings: Settings) -> Point:
-        """The point with each coordinate as low as it goes, one after the other."""
+        """The point with each coordinate as low as it goes, one after the other, and then the
+        first that fails of those lower in several at once (`gemmgen.run.moves`).
+        """
         if point.tail and self.fails(whole := dataclasses.replace(point, tail=0), settings):
             point = whole
         if self.plan.problem.k_exact is not None:
@@ -115,7 +130,9 @@ class Shrinker:
 
             value = lowest(getattr(point, name), failing)
             point = self._with(point, name, value)
-        return point
+        fixed = self.plan.problem.k_exact is not None
+        several = joint(point, k_fixed=fixed)
+        return next((moved for moved in several if self.fails(moved, settings)), point)
 
     def _with(self, point: Point, name: str, value: int) -> Point:
         moved = dataclasses.replace(point, **{name: value})
@@ -177,13 +194,13 @@ def shrink(
             point, settings = smaller, simpler
         best = shrinker.fails(point, settings) or first
     used = dataclasses.replace(settings, seed=best.seed, sm_count=best.sm_count)
+    notes = () if shrinker.late else needs(shrinker, point, used)
     complete = not shrinker.late
-    notes = needs(shrinker, point, used) if complete else ()
     return ShrinkRecord(
         case=best,
         ctas=_ctas(trial.subject.plan, best),
         command=command_line(trial.subject.path, best.shape, used),
-        notes=notes,
+        notes=notes if complete else (),
         runs=shrinker.runs + 1,
         seconds=time.perf_counter() - start,
         complete=complete,
