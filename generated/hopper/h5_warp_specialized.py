@@ -1,5 +1,5 @@
 # spec: specs/hopper/h5_warp_specialized.toml
-# digest: sha256:c31778db9c7d7ba799c5fbd2b45904b71621919450e2683c9df2f59a74cc066f
+# digest: sha256:891ddfc04e4740eb4e6c55011496d788895ed0b479b01479c04874a848caa128
 # partials:
 #   imports storage signature setup thread warp work=work_cta k_tiles
 #   operand_buffers=buffers_swizzled start=start_cta init ring_start producer give_registers
@@ -12,9 +12,9 @@
 Against h4_swizzle: a producer warp loads, a consumer warpgroup multiplies.
 
 The consumer issues no loads and meets no CTA barrier: it hands a stage back once the
-instructions after it are under way. 256 threads may have 256 registers each and are launched
-with 240, so setmaxnreg only takes from the producer here; h6 has 384 threads at 168 and needs
-the move. It works only with a declared minimum of one CTA an SM.
+instructions after it are under way. 256 threads leave room for 256 registers each and are
+launched with 240: setmaxnreg only takes from the producer here; h6 has 384 threads at 168 and
+needs the move. It works only with a declared minimum of one CTA an SM.
 """
 
 import sys
