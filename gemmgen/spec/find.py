@@ -124,7 +124,7 @@ def _instead(name: str) -> str:
     try:
         if name and Path(name).is_dir():
             return "that is a folder: name its files, or use `--all` for every spec below specs/"
-        if name and Path(name).is_symlink():
+        if name and Path(name).is_symlink() and not Path(name).exists():
             return "that is a link to a file that is not there"
     except (OSError, ValueError):
         pass

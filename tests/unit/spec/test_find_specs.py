@@ -75,6 +75,9 @@ def test_a_folder_and_a_broken_link_are_told_from_a_wrong_name(
     link.symlink_to(tmp_path / "gone.toml")
     assert refusal(str(tmp_path), ladders).startswith("S120 that is a folder")
     assert refusal(str(link), ladders) == "S120 that is a link to a file that is not there"
+    whole = tmp_path / "whole"
+    whole.symlink_to(__file__)
+    assert "link" not in refusal(str(whole), ladders)
 
 
 def test_specs_are_listed_by_ladder_each_after_its_predecessor(ladders: Path) -> None:
