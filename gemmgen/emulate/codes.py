@@ -39,7 +39,8 @@ CODES: Mapping[str, str] = {
     "E219": "A named barrier or barrier.cluster is misused: a number above 15, a thread count"
     " that is"
     " no multiple of 32 or differs between arrivals, more threads than expected, a wait without its"
-    " arrive.",
+    " arrive. Or a warp arrives and does not know that the threads which used the barrier the time"
+    " before have all arrived (two warpgroups with one number): the barrier counts whoever comes.",
     "E221": "The kernel executed `trap` or `brkpt`.",
     "E222": "An ordinary load or store touches the 8 bytes of an mbarrier.",
     "E223": "A phase of an mbarrier completes, and the next one too, before a warp that waits for"
@@ -92,8 +93,9 @@ CODES: Mapping[str, str] = {
     " edge that is missing between them are named; the run need not have gone wrong: it is enough"
     " that nothing orders the two.",
     "E261": "Asynchronous work reads or writes what threads wrote with plain stores, and no"
-    " fence.proxy.async stands between (PTX ISA, async proxy). The thread that wrote executes it"
-    " after the write, before the barrier on which the issuing thread waits.",
+    " fence.proxy.async stands between (PTX ISA, async proxy). It stands after the write, on the"
+    " way to the operation: best in the thread that wrote, before the barrier on which the issuing"
+    " thread waits; a thread that comes after the write by such a barrier may execute it too.",
     "E262": "Two threads touch the same shared memory, one of them writes, and no barrier orders"
     " them: bar.sync, an mbarrier, or bar.warp.sync between lanes of one warp. A relaxed arrival"
     " says that code has executed, not what it wrote.",
@@ -104,7 +106,9 @@ CODES: Mapping[str, str] = {
     "E265": "Tensor memory passes from one thread to another without tcgen05.fence before and after"
     " the barrier between them, or an MMA reads what a wait says has landed, without"
     " tcgen05.fence::after_thread_sync after that wait: tcgen05 operations are asynchronous, and"
-    " only the fence orders them with barriers (PTX ISA, tcgen05.fence).",
+    " only the fence orders them with barriers (PTX ISA, tcgen05.fence). Each thread needs its own:"
+    " before its arrival the one that has used the memory, after its wait the one that goes on. A"
+    " barrier passes neither fence on to other threads; a commit has the first in it.",
     "E266": "A barrier is used by another thread, CTA or unit before its init is visible there: no"
     " fence.mbarrier_init or barrier between.",
     "E267": "An arrival in another CTA is of scope .cta: what came before it need not be visible"
@@ -115,7 +119,8 @@ CODES: Mapping[str, str] = {
     " waited for. Its shared memory may belong to another CTA by then. Wait for the last signal"
     " into the CTA, or end with a cluster barrier.",
     "E269": "An element of the output is written twice, though in order: two tiles or two threads"
-    " overlap. Where they hold the same value no result is wrong, and the work is done twice.",
+    " overlap, or several lanes issue a tensor store that one lane should (elect.sync). Where both"
+    " hold the same value no result is wrong, and the work is done twice.",
     "E270": "The launch is a programmatic dependent one: the grid may start before the grid ahead"
     " of it in the stream has ended, whose results are visible only once griddepcontrol.wait has"
     " returned (PTX ISA, griddepcontrol). Here global memory is read or written by a thread that"

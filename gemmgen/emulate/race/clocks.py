@@ -8,8 +8,11 @@ and a row for each kind of knowledge:
 - ``PROXY_SHARED``, ``PROXY_GLOBAL``: what lies before a fence.proxy.async on the way here ("Proxy
   preserved base causality order");
 - ``INIT``: mbarrier.init before a fence.mbarrier_init on the way here;
-- ``BEFORE``, ``AFTER``: tcgen05 operations before a tcgen05.fence::before_thread_sync, and those of
-  them before an ::after_thread_sync, on the way here.
+- ``BEFORE``: tcgen05 operations before a tcgen05.fence::before_thread_sync of their own thread, or
+  that a commit has signalled, with the way from there to here;
+- ``AFTER``: those of them before an ::after_thread_sync of this warp. It is never passed on: the
+  fence orders later operations of its own thread only (PTX ISA "Specialized Inter-thread
+  Synchronization for tcgen05 instructions").
 
 An entry is the last tick of a lane, or the last epoch of a slot, that is known.
 """
@@ -133,16 +136,20 @@ class Part:
         return Part(mask, self.near.copy(), dict(self.far), self.own.copy())
 
     def take(self, clock: Clock, cluster: int) -> None:
-        """Learn what a clock knows."""
+        """Learn what a clock knows, but for its row ``AFTER``."""
         if clock.far is None and clock.cluster == cluster:
-            self.near = absorbed(self.near, clock.near)
+            self._absorb(clock.near)
             return
         for index, ticks in clock.all():
             if index == cluster:
-                self.near = absorbed(self.near, ticks)
+                self._absorb(ticks)
             else:
                 held = self.far.get(index)
                 self.far[index] = ticks if held is None else joined(held, ticks)
+
+    def _absorb(self, ticks: Ticks) -> None:
+        self.near = grown(self.near, ticks.shape[1])
+        absorbed(self.near[:AFTER], ticks[:AFTER])
 
 
 class WarpClock:
@@ -227,11 +234,16 @@ class WarpClock:
             part.take(clock, self.cluster)
 
     def agree(self, mask: int, clock: Clock) -> None:
-        """The lanes of `mask` learn a clock that each of them has released into."""
+        """The lanes of `mask` learn a clock that each of them has released into.
+
+        What one of them knows by ``AFTER`` counts for all: warps load Tensor Memory as one.
+        """
         self.acquire(mask, clock)
         first, *rest = self.parts_of(mask)
         for part in rest:
             first.mask |= part.mask
+            first.near = grown(first.near, part.near.shape[1])
+            absorbed(first.near[AFTER:], part.near[AFTER:])
             np.minimum(first.own, part.own, out=first.own)
             self.parts.remove(part)
 
@@ -264,6 +276,16 @@ class WarpClock:
             for index, ticks in part.far.items():
                 part.far[index] = ticks.copy()
                 np.maximum(ticks[row], ticks[source], out=part.far[index][row])
+        self.tick += 1
+
+    def fence_own(self, mask: int, columns: list[int]) -> None:
+        """tcgen05.fence::before_thread_sync: of what has happened in the slots `columns`, where the
+        warp's own operations are, the lanes of `mask` know by ``BEFORE`` as well.
+        """
+        self._held = None
+        for part in self.parts_of(mask):
+            part.near = grown(part.near, max(columns, default=0) + 1)
+            part.near[BEFORE, columns] = part.near[HAPPENED, columns]
         self.tick += 1
 
 

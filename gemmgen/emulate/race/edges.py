@@ -8,7 +8,7 @@ from typing import Any
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.machine import Cluster, Group
 from gemmgen.emulate.ptx import Instr
-from gemmgen.emulate.race import barriers, dependent
+from gemmgen.emulate.race import barriers, dependent, named
 from gemmgen.emulate.race.clocks import (
     AFTER,
     BEFORE,
@@ -19,7 +19,7 @@ from gemmgen.emulate.race.clocks import (
 from gemmgen.emulate.race.issue import wgmma_key
 from gemmgen.emulate.race.rules import Rules
 from gemmgen.emulate.race.semaphores import plain_fence
-from gemmgen.emulate.race.state import bulk_slots, cluster_state, cta_state, warp_clock
+from gemmgen.emulate.race.state import bulk_slots, cluster_state, warp_clock
 from gemmgen.emulate.tensor.faults import fault
 
 Handler = Callable[[Group, Instr, Any, Rules], None]
@@ -46,21 +46,6 @@ def _init_again(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
 
 def _expect(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
     barriers.check_visible(group, instr, target)
-
-
-def _bar(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
-    """A named barrier: memory of all its threads is ordered (PTX ISA "barrier{.cta}")."""
-    bar, generation = target
-    named = cta_state(group.cta).named
-    key = (bar.number, generation)
-    named[key] = warp_clock(group.warp).release(group.mask).join(named.get(key))
-    named.pop((bar.number, generation - 2), None)
-
-
-def _bar_passed(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
-    bar, generation = target
-    clock = cta_state(group.cta).named[bar.number, generation]
-    warp_clock(group.warp).agree(group.mask, clock)
 
 
 def _cluster_arrive(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
@@ -95,7 +80,9 @@ def _fence(group: Group, instr: Instr, target: Any, rules: Rules) -> None:
     elif opcode.startswith("fence.mbarrier_init"):
         warp.fence(group.mask, INIT)
     elif opcode.startswith("tcgen05.fence::before"):
-        warp.fence(group.mask, BEFORE)
+        state = cluster_state(group.cta.cluster)
+        slots = (state.newest((kind, warp.base)) for kind in ("ld", "st"))
+        warp.fence_own(group.mask, [slot[0] for slot in slots if slot is not None])
     elif opcode.startswith("tcgen05.fence::after"):
         warp.fence(group.mask, AFTER, BEFORE)
     else:
@@ -158,8 +145,8 @@ HANDLERS: dict[str, Handler] = {
     "arrive": barriers.arrived,
     "expect": _expect,
     "passed": barriers.passed,
-    "bar": _bar,
-    "bar_passed": _bar_passed,
+    "bar": named.arrived,
+    "bar_passed": named.passed,
     "cluster_arrive": _cluster_arrive,
     "cluster_wait": _cluster_wait,
     "warp": _warp,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -84,8 +85,8 @@ class CtaState:
     tensor: Shadow
     allocated: Access | None = None
     """Its last tcgen05.alloc."""
-    named: dict[tuple[int, int], Clock] = field(default_factory=dict)
-    """Number of a named barrier and generation -> what its arrivals have passed on."""
+    named: dict[int, dict[int, Any]] = field(default_factory=dict)
+    """Number of a named barrier -> its generations that matter yet, of ``named.Generation``."""
     reached: dict[int, Access] = field(default_factory=dict)
     """Column of a clock -> the last access by it that must be over when the CTA exits."""
 
