@@ -115,7 +115,9 @@ class EmulationError(Exception):
 
 
 class Hang(EmulationError):  # noqa: N818 (the word that people use)
-    """Nothing can run any more (E201), or warps spin without any progress (E202)."""
+    """Nothing can run any more (E201, or E224 where a skipped setmaxnreg is found then), or warps
+    spin without any progress (E202).
+    """
 
     def __init__(self, code: str, detail: str, table: str) -> None:
         super().__init__(code, detail)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gemmgen.emulate.errors import Hang
 from gemmgen.emulate.machine import Cluster, Group, Machine, lanes_text
 from gemmgen.emulate.mbarrier import MBarrier
+from gemmgen.emulate.ops.registers import behind, skip_text
 from gemmgen.emulate.program import Program
 
 _MOST_ROWS = 64
@@ -14,11 +15,18 @@ Row = tuple[str, str, str, str, str, str]
 
 
 def deadlock(machine: Machine, program: Program, resident: Sequence[Cluster]) -> Hang:
-    """E201: nothing can run and nothing is in flight."""
+    """E201: nothing can run and nothing is in flight. E224 where warps will never execute a
+    setmaxnreg that others of their warpgroup have: they have exited, or gone past it.
+    """
     groups = _groups(resident)
     finished = sum(1 for c in resident for cta in c.ctas for w in cta.warps if not w.live)
     detail = f"{len(groups)} lane groups wait, nothing is in flight, {finished} warps have exited"
-    return Hang("E201", detail, _table(groups, machine, program))
+    table = _table(groups, machine, program)
+    for cta in (cta for cluster in resident for cta in cluster.ctas):
+        for warp, instr in behind(cta):
+            if not any(program.reaches(group.pc, instr) for group in warp.groups):
+                return Hang("E224", f"{skip_text(warp, instr)}\n  {detail}", table)
+    return Hang("E201", detail, table)
 
 
 def livelock(machine: Machine, program: Program, resident: Sequence[Cluster]) -> Hang:

@@ -51,6 +51,20 @@ class Program:
         self.owners: dict[str, list[Instr | None]] = {}
         self.blank: list[Any] = [False if bits == 1 else 0 for bits in kernel.bits]
 
+    def reaches(self, start: int, instr: Instr) -> bool:
+        """Whether control at index `start` may come to an instruction of the kernel."""
+        seen: set[int] = set()
+        ahead = [start]
+        while ahead:
+            index = ahead.pop()
+            if index in seen:
+                continue
+            if self.steps[index].instr is instr:
+                return True
+            seen.add(index)
+            ahead += _successors(self.steps[index], index + 1, len(self.steps))
+        return False
+
     def _skips(self) -> dict[int, int]:
         """Blocks that lanes can run aside: first instruction -> where they end. None of their
         instructions waits, and what they write does not matter afterwards.

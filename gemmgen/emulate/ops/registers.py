@@ -11,6 +11,7 @@ leaves the increase waiting (quack, register_spilling).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gemmgen.emulate.asyncops import Channel, Wait
@@ -124,20 +125,31 @@ def _group(cta: Cta, index: int) -> list[Warp]:
 @at_exit
 def _skipped(cta: Cta) -> None:
     """Raise E224 when some warps of a warpgroup executed a setmaxnreg and others did not."""
+    for warp, instr in behind(cta):
+        raise _fault(skip_text(warp, instr))
+
+
+def behind(cta: Cta) -> Iterator[tuple[Warp, Instr]]:
+    """Warps that have not executed a setmaxnreg that another warp of their warpgroup has, each with
+    the first such instruction.
+    """
     if _KEY not in cta.ext:
         return
     for first in range(0, len(cta.warps), WARPGROUP):
-        done = {
-            warp.index: warp.ext[_KEY].done if _KEY in warp.ext else []
-            for warp in _group(cta, first)
-        }
-        most = max(done.values(), key=len)
-        for index, mine in done.items():
+        warps = _group(cta, first)
+        done = [warp.ext[_KEY].done if _KEY in warp.ext else [] for warp in warps]
+        most = max(done, key=len)
+        for warp, mine in zip(warps, done, strict=True):
             if len(mine) < len(most):
-                raise _fault(
-                    f"warp {index} of {cta.where()} has skipped what others of its warpgroup did:\n"
-                    f"    {most[len(mine)].place}"
-                )
+                yield warp, most[len(mine)]
+
+
+def skip_text(warp: Warp, instr: Instr) -> str:
+    """Tell of a setmaxnreg that a warp has skipped."""
+    return (
+        f"warp {warp.index} of {warp.cta.where()} has skipped what others of its warpgroup did:\n"
+        f"    {instr.place}"
+    )
 
 
 def _fault(detail: str) -> EmulationError:

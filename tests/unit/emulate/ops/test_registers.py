@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from ptx import Kernel
 
@@ -47,8 +49,25 @@ def test_an_increase_beyond_the_register_file_never_comes() -> None:
 
 def test_a_warp_that_skips_the_decrease_leaves_the_increase_waiting() -> None:
     message = told(*moved(40, 232, guard="@%p2"), threads=384)
-    assert message.startswith("error[E201]")
+    assert message.startswith("error[E224]")
+    assert re.search(r"warp 0 of CTA \(0,0,0\) has skipped .*\n.*setmaxnreg.dec", message), message
     assert "setmaxnreg.inc: 64 more registers a thread" in message
+
+
+SPIN = "SPIN: mbarrier.try_wait.parity.shared.b64 %p9, [%r1], 0; @!%p9 bra SPIN;"
+INIT = "@%p0 mbarrier.init.shared.b64 [%r1], 1; bar.sync 0;"
+
+
+def test_a_warp_that_hangs_past_what_it_skipped_is_named() -> None:
+    message = told(INIT, "@%p2 bra SPIN; @!%p1 bra DONE;", DEC.format(40), SPIN, "DONE:")
+    assert message.startswith("error[E224]")
+    assert "warp 0 of CTA (0,0,0) has skipped" in message
+    assert "mbarrier" in message
+
+
+def test_a_warp_that_hangs_ahead_of_its_setmaxnreg_has_not_skipped_it() -> None:
+    message = told(INIT, "@!%p1 bra DONE; @!%p2 bra ON;", SPIN, "ON:", DEC.format(40), "DONE:")
+    assert message.startswith("error[E201]")
 
 
 def test_a_skipped_setmaxnreg_is_named_though_nothing_hangs() -> None:
