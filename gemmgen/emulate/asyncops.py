@@ -69,7 +69,8 @@ class AsyncOp:
     completion: it reads and writes memory and signals barriers then. ``size`` is the bytes that a
     copy moves, of an MMA M x N x the bytes of K in one CTA; ``signals`` names the barrier that is
     signalled. Both are for traces and nominal timing. For race detection: ``lane`` issued it (-1:
-    the whole group), ``touches`` tells what memory it uses and ``barriers`` which mbarriers it
+    the whole group), ``lanes`` is the mask of those that issued the very same at once,
+    ``touches`` tells what memory it uses and ``barriers`` which mbarriers it
     will signal; ``mark`` is the listener's own.
     """
 
@@ -87,6 +88,7 @@ class AsyncOp:
     done: bool = False
     channel: Channel = field(default_factory=Channel)
     lane: int = -1
+    lanes: int = 0
     touches: Callable[[], Sequence[Touch]] | None = None
     barriers: Callable[[], Sequence[MBarrier]] | None = None
     mark: Any = None

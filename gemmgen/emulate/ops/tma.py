@@ -156,23 +156,27 @@ def _store(d: Decoder, reduction: str) -> Run:
     source = d.address(d.ops[1])
 
     def run(g: Group) -> None:
-        shared: dict[tuple[int, ...], Transfer] = {}
+        shared: dict[tuple[int, ...], list[int]] = {}
         for lane in g.lanes.tolist():
             at = [lane_of(c(g), lane) for c in coordinates]
             asked = (lane_of(map_address(g), lane), lane_of(source(g), lane), *at)
-            transfer = shared.get(asked)
-            if transfer is None or reduction:
-                transfer = _submit_store(d, g, asked, reduction)
-                shared[asked] = transfer
-            thread_groups(g.warp, lane).open.append(transfer)
+            if reduction:
+                _submit_store(d, g, asked, [lane], reduction)
+            else:
+                shared.setdefault(asked, []).append(lane)
+        for asked, lanes in shared.items():
+            _submit_store(d, g, asked, lanes, reduction)
 
     return run
 
 
-def _submit_store(d: Decoder, g: Group, asked: tuple[int, ...], reduction: str) -> Transfer:
+def _submit_store(
+    d: Decoder, g: Group, asked: tuple[int, ...], lanes: list[int], reduction: str
+) -> None:
     """Submit a store's reading step, which submits its writing step.
 
-    Threads that store the same box at once share one store: doing it again changes nothing.
+    Threads that store the same box at once share one store: doing it again changes no value, and
+    race detection hears of all of them (E269).
     """
     cta = g.cta
     map_address, source, *at = asked
@@ -192,11 +196,13 @@ def _submit_store(d: Decoder, g: Group, asked: tuple[int, ...], reduction: str) 
 
     kind = "tma_reduce" if reduction else "tma_store"
     reading = AsyncOp(kind, cta, read, "tma", detail=detail, instr=d.instr, group=g)
-    reading.size, reading.lane = box.size, g.first
+    reading.size, reading.lane = box.size, lanes[0]
+    reading.lanes = sum(1 << lane for lane in lanes)
     reading.touches = lambda: [
         boxes.touch_shared(cta, box, False),
         *boxes.touch_global(cta, box, True),
     ]
     transfer = Transfer(reading)
+    for lane in lanes:
+        thread_groups(g.warp, lane).open.append(transfer)
     cta.machine.submit(reading)
-    return transfer

@@ -7,7 +7,7 @@ checked at its issue, so that a fault shows whenever the operation really takes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import is_
 
 from gemmgen.emulate.asyncops import AsyncOp, Touch
@@ -17,7 +17,7 @@ from gemmgen.emulate.race.access import Access, Actor
 from gemmgen.emulate.race.barriers import check_async
 from gemmgen.emulate.race.clocks import Clock
 from gemmgen.emulate.race.leaving import reached
-from gemmgen.emulate.race.rules import Rules
+from gemmgen.emulate.race.rules import Rules, fault
 from gemmgen.emulate.race.state import (
     QUARTERS,
     cluster_state,
@@ -110,6 +110,21 @@ def issued(operation: AsyncOp, rules: Rules) -> None:
             space = touch.space
             now = mark.actor(operation, group, touch.writes, proxy if space == "shared" else space)
             _touch(touch, now, rules)
+            if rules.strict and operation.lanes & operation.lanes - 1 and space == "global":
+                _check_once(touch, now.access, operation.lanes & operation.lanes - 1, rules)
+
+
+def _check_once(touch: Touch, access: Access, others: int, rules: Rules) -> None:
+    """Raise E269 when a store of several lanes at once writes what is written once at the most."""
+    assert not isinstance(touch.where, slice)
+    buffer = touch.cta.machine.memory.find(int(touch.where[0]), 1)
+    if buffer.name in rules.once:
+        detail = (
+            f"`{buffer.name}` is written by the same {access.kind} in {others.bit_count() + 1} "
+            f"lanes at once"
+        )
+        missing = "elect.sync, or a predicate, that leaves one lane"
+        raise fault("E269", detail, access, replace(access, mask=others), missing)
 
 
 def _uses_global(operation: AsyncOp, touches: Sequence[Touch]) -> bool:

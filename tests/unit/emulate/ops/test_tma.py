@@ -187,6 +187,25 @@ def test_a_store_writes_only_inside_the_tensor(timing: str) -> None:
     assert np.array_equal(target, expected)
 
 
+def stored_by(lanes: int) -> Kernel:
+    """The first lanes store the box, each the whole of it, into what is written once."""
+    k, _ = store_kernel("@%p0 cp.async.bulk.wait_group.read 0;")
+    k.lines = [line.replace("@%p0", "@%p1") for line in k.lines]
+    k.lines.insert(0, f"setp.lt.u32 %p1, %r0, {lanes};")
+    k.buffers[0].once = True
+    return k
+
+
+def test_the_same_store_by_several_lanes_writes_its_output_again() -> None:
+    stored_by(1).run(races=True)
+    stored_by(3).run(races=False)
+    with pytest.raises(
+        EmulationError, match="by the same tensor store in 3 lanes at once"
+    ) as caught:
+        stored_by(3).run(races=True)
+    assert caught.value.code == "E269"
+
+
 def test_without_its_read_wait_a_store_sends_what_was_written_over_its_source() -> None:
     k, target = store_kernel("")
     k.run(timing="lazy")
