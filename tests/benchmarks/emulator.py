@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import torch
@@ -43,13 +44,14 @@ class Figure:
         return self.instructions / self.cpu
 
 
-def figures(path: Path, shape: tuple[int, int, int], timing: str, runs: int) -> Iterator[Figure]:
-    """Time runs of a kernel after one that is not counted."""
+def figures(
+    path: Path, shape: tuple[int, int, int], timing: str, runs: int, *, races: bool
+) -> Iterator[Figure]:
+    """Time runs of a kernel, with race detection or without, after one that is not counted."""
     subject = read_subject(path)
     types = subject.plan.spec.problem
-    runner = EmulateRunner(
-        KernelUnderTest(path), subject.plan, Settings(timing=timing, sm_count=SM_COUNT)
-    )
+    settings = Settings(timing=timing, sm_count=SM_COUNT, races=races)
+    runner = EmulateRunner(KernelUnderTest(path), subject.plan, settings)
     problem = exact_problem(*shape, types.a.dtype, types.d.dtype, 0)
     for number in range(runs + 1):
         out = GuardedOutput.make(shape[0], shape[1], TORCH_DTYPE[types.d.dtype])
@@ -62,7 +64,7 @@ def figures(path: Path, shape: tuple[int, int, int], timing: str, runs: int) -> 
 
 
 def main(argv: list[str]) -> int:
-    """Print a line a kernel."""
+    """Print two lines a kernel: without race detection and with it."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.emulator")
     parser.add_argument("kernels", nargs="*", default=["v8_persistent"], help="below generated/")
     parser.add_argument("--shape", default="512,512,1024", help="M,N,K (512,512,1024)")
@@ -72,15 +74,17 @@ def main(argv: list[str]) -> int:
     m, n, k = map(int, options.shape.split(","))
     torch.set_num_threads(1)
     print(f"{m}x{n}x{k}, {options.timing} timing, {SM_COUNT} SMs, {options.runs} runs, one core")
-    for name in options.kernels:
-        every = list(figures(GENERATED / f"{name}.py", (m, n, k), options.timing, options.runs))
+    for name, races in product(options.kernels, (False, True)):
+        path = GENERATED / f"{name}.py"
+        every = list(figures(path, (m, n, k), options.timing, options.runs, races=races))
         rates = [figure.rate for figure in every]
         share = sum(f.cpu for f in every) / sum(f.wall for f in every)
         print(
-            f"{name:24} {every[0].instructions:>10,} warp instructions a run,"
+            f"{name:24} races {'on: ' if races else 'off:'}"
+            f" {every[0].instructions:>10,} warp instructions a run,"
             f" {max(rates):>9,.0f} a second at best,"
             f" {statistics.median(rates):>9,.0f} in the median"
-            f" (target for v8: {TARGET:,}; {share:.0%} of the clock was the processor's)"
+            f" (target for v8, races off: {TARGET:,}; {share:.0%} of the clock was the processor's)"
         )
     return 0
 
