@@ -15,6 +15,7 @@ from rich.table import Table
 from gemmgen.cli import tables
 from gemmgen.cli.common import SM_COUNT, allow_option, seed_option
 from gemmgen.cli.tables import table
+from gemmgen.cli.verdict import verdict
 from gemmgen.records import CaseRecord, TestRecord, write_records
 from gemmgen.terms import Finding, GemmgenError
 
@@ -29,12 +30,6 @@ HEADINGS = (
     "kernel", "regs", "spill", "smem\nKiB", "TMEM\ncols", "cases", "max\nerror",
     "runner", "time", "result",
 )  # fmt: skip
-WHERE = {
-    "emulate": "in the emulator",
-    "gpu": "on the GPU",
-    "both": "in the emulator and on the GPU, which agree",
-    "none": "nowhere: compiled only",
-}
 
 
 class Shape(click.ParamType[tuple[int, int, int]]):
@@ -254,10 +249,7 @@ def _report(records: list[TestRecord], seconds: float) -> None:
         for case in refused[:3]:
             line = f"refused {'x'.join(map(str, case.shape))}: {case.message}"
             console.print(line, markup=False, soft_wrap=True)
-    passed = [record for record in records if record.status == "passed"]
-    where = ", ".join(sorted({WHERE[record.runner] for record in passed}))
-    words = f"verified {where}" if passed else "verified"
-    console.print(f"\n{len(passed)} of {len(records)} kernels {words} in {seconds:.1f} s")
+    console.print(f"\n{verdict(records, seconds)}", soft_wrap=True)
 
 
 def _cases(record: TestRecord) -> Table:
