@@ -89,8 +89,10 @@ class EmulationError(Exception):
 
     def after(self, first: Earlier | None, missing: str) -> EmulationError:
         """Add to the detail what came first, and the edge that is missing between the two, as
-        the findings about races do. Returns itself.
+        the findings about races do; an error that has them keeps those. Returns itself.
         """
+        if "\n  missing: " in self.detail:
+            return self
         earlier = "" if first is None else f"\n  first: {first}"
         self.detail = f"{self.detail}{earlier}\n  missing: {missing}"
         return self

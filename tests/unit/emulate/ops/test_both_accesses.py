@@ -108,6 +108,15 @@ def test_freeing_under_an_mma_names_the_mma() -> None:
     assert told(error)[0].startswith("tcgen05.mma by CTA (0,0,0), warp 0")
 
 
+def test_freeing_other_columns_under_an_mma_names_one_thing_that_came_first() -> None:
+    m = single()
+    m.mma(instruction(128, 64))
+    m.dealloc(32)
+    error = fault(m)
+    assert told(error)[0].startswith("tcgen05.alloc by CTA (0,0,0), warp 0")
+    assert error.detail.count("first: ") == error.detail.count("missing: ") == 1
+
+
 def test_an_mma_over_a_load_names_the_load_and_the_wait() -> None:
     m = single()
     m.mma(instruction(128, 64))
