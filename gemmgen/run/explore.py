@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
@@ -123,7 +123,9 @@ def explore_paths(
     """Run `options.schedules` schedules of each file in the emulator.
 
     Yields progress and each file's record once. A file stops at its first failure, which is then
-    shrunk. Equal options give equal records, but for seconds, whatever the number of workers.
+    shrunk. Equal options give equal records, but for seconds, whatever the number of workers. When
+    a worker process dies, each file that has no record yet begins again by itself: the one that
+    ends its process fails with T415, the others lose nothing.
 
     Args:
         jobs: worker processes; the number of CPUs by default.
@@ -142,8 +144,12 @@ def explore_paths(
         files.append(_File(path, subject, _planned(subject, options)))
     if not files:
         return
-    with WorkerPool(jobs or os.cpu_count() or 1, start_worker) as pool:
-        yield from _follow(files, pool, options)
+    count = jobs or os.cpu_count() or 1
+    with WorkerPool(count, start_worker) as pool:
+        left = yield from _follow(files, pool, options)
+    for file in left:
+        with WorkerPool(count, start_worker) as pool:
+            yield from _follow([_File(file.path, file.subject, file.schedules)], pool, options)
 
 
 def _planned(subject: Subject, options: Exploration) -> tuple[Schedule, ...]:
@@ -163,14 +169,25 @@ def _refused(path: Path, options: Exploration, message: str) -> ExploreRecord:
     )
 
 
+def _submit(file: _File, pool: ProcessPoolExecutor, options: Exploration) -> None:
+    for start in range(0, len(file.schedules), CHUNK):
+        part = file.schedules[start : start + CHUNK]
+        file.waiting[pool.submit(run_chunk, file.path, part, options.allow)] = start
+
+
 def _follow(
     files: list[_File], pool: ProcessPoolExecutor, options: Exploration
-) -> Iterator[Step | ExploreRecord]:
-    for file in files:
-        for start in range(0, len(file.schedules), CHUNK):
-            part = file.schedules[start : start + CHUNK]
-            file.waiting[pool.submit(run_chunk, file.path, part, options.allow)] = start
+) -> Generator[Step | ExploreRecord, None, list[_File]]:
+    """Returns the files that are without a record when a process of several files died."""
     live = list(files)
+    try:
+        for file in files:
+            _submit(file, pool, options)
+    except BrokenProcessPool:
+        if len(files) > 1:
+            return live
+        yield _died(files[0], options)
+        return []
     while live:
         every: list[Future[Any]] = []
         for file in live:
@@ -181,12 +198,19 @@ def _follow(
             try:
                 step = _advance(file, pool, options)
             except BrokenProcessPool:
-                file.message = f"T415: a worker process died while {file.path.name} was running"
-                step = file.record(None, options.seed)
+                if len(files) > 1:
+                    return live
+                step = _died(file, options)
             if step is not None:
                 yield step
             if isinstance(step, ExploreRecord):
                 live.remove(file)
+    return []
+
+
+def _died(file: _File, options: Exploration) -> ExploreRecord:
+    file.message = f"T415: a worker process died while {file.path.name} was running"
+    return file.record(None, options.seed)
 
 
 def _advance(

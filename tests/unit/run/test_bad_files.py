@@ -11,7 +11,7 @@ import pytest
 
 from gemmgen.cli.failures import report_failures
 from gemmgen.compile import CompileError
-from gemmgen.records import TestRecord
+from gemmgen.records import ExploreRecord, TestRecord
 from gemmgen.run import many, verify
 from gemmgen.run.explore import Exploration, explore_paths
 from gemmgen.run.options import Options
@@ -36,6 +36,19 @@ def test_a_file_that_ends_its_process_takes_no_other_with_it(tmp_path: Path) -> 
     assert len(first.cases) == 2
     assert (second.file, second.status) == (str(dead), "failed")
     assert second.message == "T415: v4_swizzle.py ended the process that tested it: exit code 7"
+
+
+@pytest.mark.compile
+def test_a_file_that_ends_its_process_ends_no_other_exploration(tmp_path: Path) -> None:
+    dead = faults.faulty(tmp_path, "v4_swizzle", (IMPORT, "import os\nos._exit(7)\n"))
+    good = faults.faulty(tmp_path, "v0_single_tile")
+    options = Exploration(6, shapes=((128, 256, 16),))
+    found = explore_paths([dead, good], options, 2)
+    records = {step.file: step for step in found if isinstance(step, ExploreRecord)}
+    assert records[str(good)].status == "passed"
+    assert sum(records[str(good)].runs.values()) == 6
+    assert records[str(dead)].status == "failed"
+    assert records[str(dead)].message.startswith("T415: a worker process died while v4_swizzle.py")
 
 
 @pytest.mark.compile
