@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
 from pathlib import Path
@@ -51,7 +52,7 @@ def command(
         raise click.UsageError("name two kernels, or give --ladder")
     if context < 0:
         raise click.UsageError("--context cannot be negative")
-    tint = {"auto": None, "always": True, "never": False}[color]
+    tint = {"auto": _wanted(), "always": True, "never": False}[color]
     left, right = _read(old), _read(new)
     differ = False
     for title, a, b in (("spec", left[0], right[0]), ("kernel", left[1], right[1])):
@@ -66,6 +67,12 @@ def command(
             _print(f"=== {title}: {old} -> {new} ===", result, tint)
         click.echo(f"{title}: {_counts(result)}")
     sys.exit(1 if differ else 0)
+
+
+def _wanted() -> bool | None:
+    """False where the environment declines colour (no-color.org), None to ask the terminal."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return False if plain else None
 
 
 def _ladder(name: str) -> None:

@@ -10,7 +10,8 @@ CODES: Mapping[str, str] = {
     " shown.",
     "R302": "What the templates print for this spec is not Python, so the formatter refuses it. The"
     " fault is in templates/, never in the spec.",
-    "R303": "The file that would be written by default is the kernel of another spec, by the"
-    " `# spec:` line at its top: a copy of a spec outside of specs/ that kept its name, most"
-    " likely. `-o FILE` writes elsewhere.",
+    "R303": "The file that would be written is a spec, or the kernel of another spec. By default"
+    " the `# spec:` line at its top says so: a copy of a spec outside of specs/ that kept its name,"
+    " most likely. With `-o FILE` its place in generated/ does. `-o` of another file writes"
+    " elsewhere.",
 }

@@ -73,15 +73,18 @@ def generate(
 
     Raises:
         GemmgenError: the spec is refused, or the templates are at fault; R303 where the default
-            target is the kernel of another spec.
+            target is the kernel of another spec, or `target` is a spec or the place of another's
+            kernel.
     """
     from gemmgen.render.engine import render
 
     spec_path = Path(spec_path)
     plan = checked_plan(spec_path, allow=allow)
     shown, default = _places(spec_path, plan.spec.name)
-    if target is None:
+    if target is None or target.resolve() == default.resolve():
         _require_own(default, shown, spec_path)
+    else:
+        _require_free(target, spec_path)
     source = render(plan, spec_path=shown, templates=templates)
     return Generated(spec_path, target or default, plan, source)
 
@@ -97,6 +100,26 @@ def _require_own(target: Path, shown: str, spec_path: Path) -> None:
         help_ = "name another file with `-o FILE`, rename the spec, or put it below specs/"
         what = f"{target.as_posix()} is the kernel of {other}, and is not overwritten"
         raise GemmgenError([Finding("R303", what, file=str(spec_path), help=help_)])
+
+
+def _require_free(target: Path, spec_path: Path) -> None:
+    """R303 where `target` is a spec, or what another spec of its project is printed to."""
+    real = target.resolve()
+    if not real.is_file():
+        return
+    what = "a spec" if real.suffix == ".toml" else _kernel_of(real)
+    if what:
+        title = f"{target.as_posix()} is {what}, and is not overwritten"
+        help_ = "name another file with `-o FILE`"
+        raise GemmgenError([Finding("R303", title, file=str(spec_path), help=help_)])
+
+
+def _kernel_of(real: Path) -> str:
+    root = project_root(real.parent)
+    if root is None or not real.is_relative_to(root / "generated"):
+        return ""
+    inside = real.relative_to(root / "generated").with_suffix(".toml")
+    return f"the kernel of specs/{inside.as_posix()}" if (root / "specs" / inside).is_file() else ""
 
 
 def _places(spec_path: Path, name: str) -> tuple[str, Path]:

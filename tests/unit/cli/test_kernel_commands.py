@@ -103,6 +103,20 @@ def test_diff_exits_as_diff_does(project, run) -> None:
     assert run("diff", "v4", "nope").exit_code == 2
 
 
+def test_colours_are_left_out_where_the_environment_declines_them(monkeypatch) -> None:
+    from gemmgen.cli.diff import _wanted
+
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert _wanted() is None
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert _wanted() is False
+    monkeypatch.setenv("NO_COLOR", "")
+    assert _wanted() is None
+    monkeypatch.setenv("TERM", "dumb")
+    assert _wanted() is False
+
+
 def test_diff_takes_edited_copies_and_ignores_header_and_indentation(kernel: Path, run) -> None:
     copy = kernel.with_name("mine.py")
     copy.write_text("# another header\n" + kernel.read_text())

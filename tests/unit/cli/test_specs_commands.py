@@ -61,6 +61,17 @@ def test_a_copy_outside_of_specs_does_not_overwrite_the_kernel_of_another(projec
     assert run("render", "own/v5_epilogue.toml", "-o", "own/v5_epilogue.py").exit_code == 0
 
 
+@pytest.mark.parametrize("there", ["specs/v4_swizzle.toml", "generated/v4_swizzle.py"])
+def test_an_output_that_belongs_to_another_spec_is_refused(project, run, there: str) -> None:
+    before = (project / there).read_bytes()
+    result = run("render", "v5", "-o", there)
+    assert result.exit_code == 2
+    assert f"error[R303]: {there} is " in result.stderr
+    assert (project / there).read_bytes() == before
+    for free in ("generated/v5_epilogue.py", "generated/mine.py", "mine.py", "mine.py"):
+        assert run("render", "v5", "-o", free).exit_code == 0
+
+
 def test_check_tells_every_fault_of_every_spec(project: Path, run) -> None:
     for path in (project / "specs").glob("*.toml"):
         path.write_text(path.read_text().replace("ab_stages = 4", "ab_stages = 40"))
