@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gemmgen.emulate import Settings
 from gemmgen.plan import Plan
+from gemmgen.run.schedules import starved_kinds
 
 Triple = tuple[int, int, int]
 LIVELOCK = 100_000
@@ -33,9 +34,10 @@ def problems(plan: Plan) -> tuple[tuple[Triple, int], ...]:
 
     One tile whose K wraps the ring and ends inside a k_tile; several tiles along M and along N, or
     for a persistent kernel tiles that wrap both rings while one cluster walks them all; K of one
-    k_tile.
+    k_tile. A kernel that takes tiles in part has a last problem that ends inside a tile.
     """
-    unit_m, unit_n = plan.problem.m_multiple.value, plan.problem.n_multiple.value
+    unit_m, unit_n = units(plan)
+    less_m, less_n = unit_m - plan.problem.m_multiple.value, unit_n - plan.problem.n_multiple.value
     step, stages, size = (
         plan.geometry.tile_k,
         plan.spec.pipeline.ab_stages,
@@ -62,13 +64,21 @@ def problems(plan: Plan) -> tuple[tuple[Triple, int], ...]:
         ((2 * unit_m, unit_n, tail), size),
         ((unit_m, (2 * slots + 1) * unit_n, step), size),
         ((2 * unit_m, 3 * unit_n, 2 * step), 2 * size),
-        ((unit_m, 2 * unit_n, laps), size),
+        ((unit_m - less_m // 2, 2 * unit_n - less_n // 16 * 8, laps), size),
     )
+
+
+def units(plan: Plan) -> tuple[int, int]:
+    """Rows and columns of D that one cluster computes at a time, of whole tiles."""
+    geometry, problem = plan.geometry, plan.problem
+    rows = geometry.tile_m * geometry.cluster_m
+    columns = geometry.tile_n * geometry.cluster_n
+    return max(problem.m_multiple.value, rows), max(problem.n_multiple.value, columns)
 
 
 def refused_problems(plan: Plan) -> tuple[Triple, ...]:
     """Problems that the plan's rules refuse: half a unit of M or of N, and K off its multiple."""
-    unit_m, unit_n = plan.problem.m_multiple.value, plan.problem.n_multiple.value
+    unit_m, unit_n = units(plan)
     step = plan.geometry.tile_k
     k = step + plan.problem.k_multiple // 2 if plan.problem.k_exact is None else 2 * step
     return (
@@ -85,7 +95,7 @@ def timings(plan: Plan) -> Iterator[tuple[str, str, int]]:
     for seed in range(SEEDS):
         yield "random", "", seed
         yield "pct", "", seed
-    for kind in ("tma_load", "mma", "commit"):
+    for kind in starved_kinds(plan):
         yield "starve", kind, 0
     size = plan.geometry.cluster_size
     for rank in range(size if size > 1 else 0):

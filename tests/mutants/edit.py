@@ -172,15 +172,18 @@ def insert(
     return make
 
 
-def swap(first: str, second: str, *regions: str) -> Make:
-    """Exchange each statement that matches `first` with the next that matches `second`."""
+def swap(first: str, second: str, *regions: str, near: bool = False) -> Make:
+    """Exchange each statement that matches `first` with the next that matches `second`.
+
+    ``near``: only where nothing but a line of comment is between the two.
+    """
 
     def make(rung: Rung) -> Iterator[Variant]:
         text = parse(rung.source)
         seconds = list(found(text, second, *regions))
         for a in found(text, first, *regions):
             b = next((s for s in seconds if s.start >= a.stop and s.region == a.region), None)
-            if b is None:
+            if b is None or (near and b.start > a.stop + 1):
                 continue
             lines = list(text.lines)
             moved = _reindent(lines[b.start : b.stop], text.indent(b.start), text.indent(a.start))

@@ -154,7 +154,7 @@ def spec_table(table: str, **values: Any) -> Make:
 
     def specs(spec: Spec, plan: Plan) -> Iterator[tuple[str, Spec]]:
         data = spec.model_dump(by_alias=True, mode="json", exclude_none=True)
-        if table in data:
+        if table in data and data[table] != data[table] | values:
             yield table, Spec.model_validate(data | {table: data[table] | values})
 
     return from_spec(specs)

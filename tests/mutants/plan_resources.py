@@ -20,7 +20,8 @@ from mutants.plan_edit import (
     spec_table,
     whole,
 )
-from mutants.text_setup import in_cluster, is_pair, is_persistent
+from mutants.subjects import Rung
+from mutants.text_setup import in_cluster, is_pair, is_persistent, is_wgmma, loads_by_tma
 
 
 def _warps(role: str, move: Any) -> Any:
@@ -61,10 +62,17 @@ def _operands_overlap(plan: Plan) -> Plan:
     return replace(plan, smem=replace(plan.smem, fields=fields))
 
 
-def _barriers_overlap(plan: Plan) -> Plan:
+def _barriers_overlap(plan: Plan) -> Plan | None:
+    if len(plan.barriers) < 2:
+        return None
     second = plan.barriers[1]
     moved = replace(second, offset=plan.barriers[0].offset)
     return replace(plan, barriers=(plan.barriers[0], moved, *plan.barriers[2:]))
+
+
+def _has_m_rule(rung: Rung) -> bool:
+    """Whether M has to be a multiple of more than one CTA's rows; ragged tiles need none."""
+    return in_cluster(rung) and rung.plan.problem.m_multiple.value > rung.plan.geometry.tile_m
 
 
 def _m_multiple(plan: Plan) -> Plan:
@@ -112,7 +120,11 @@ MEMORY: tuple[Kind, ...] = (
         "an instruction shape that the tensor core does not have",
         spec_table("mma", n=248),
     ),
-    kind("tile_below_mma", "instructions do not cover the tile", spec_table("tile", m=64)),
+    kind(
+        "tile_below_mma",
+        "instructions do not cover the tile",
+        where(lambda rung: not is_wgmma(rung), spec_table("tile", m=64)),
+    ),
     kind(
         "tile_k_below_swizzle",
         "rows are shorter than the swizzle",
@@ -123,7 +135,10 @@ MEMORY: tuple[Kind, ...] = (
     kind(
         "issued_half",
         "a load brings half of its rows",
-        each_copy(lambda plan, c: replace(c, issued_bytes=c.issued_bytes // 2)),
+        where(
+            loads_by_tma,
+            each_copy(lambda plan, c: replace(c, issued_bytes=c.issued_bytes // 2)),
+        ),
     ),
     kind(
         "slices_one_less",
@@ -179,7 +194,7 @@ LAUNCH: tuple[Kind, ...] = (
     kind(
         "m_multiple_of_one_cta",
         "M is checked against one CTA's rows where a cluster covers more",
-        where(in_cluster, whole("problem", _m_multiple)),
+        where(_has_m_rule, whole("problem", _m_multiple)),
     ),
     kind(
         "grid_swapped",
@@ -211,7 +226,7 @@ CONSTANTS: tuple[Kind, ...] = (
     kind(
         "constant_ab_bytes",
         "the printed bytes are not the planned ones",
-        constant("AB_BYTES", lambda plan, n: n // 2),
+        where(loads_by_tma, constant("AB_BYTES", lambda plan, n: n // 2)),
     ),
     kind(
         "constant_stages",

@@ -1,4 +1,22 @@
-"""The rungs that are mutated: plan, text and PTX of each committed kernel."""
+"""The rungs that are mutated: plan, text and PTX of each committed kernel.
+
+All of the main ladder are, v0 to v8. Beside it those of `BESIDE` are, as they have what the ladder
+has not:
+
+- ``tirx/v1_one_tile``, ``hopper/h1_kloop``: generic copies and the proxy fence after them, once
+  and in a loop, for tcgen05 and for wgmma;
+- ``tirx/v4_tma``, ``tirx/v6_persistent``: TMA stores whose buffers are used once, and again;
+- ``tirx/v9_two_consumers``: two consumers of one stage, a named barrier for each, TMA stores;
+- ``hopper/h5_warp_specialized``: setmaxnreg, and groups of wgmma that release a stage late;
+- ``hopper/h7_multicast``: parts of B, sent to both CTAs, and the lap that keeps them from leaving;
+- ``hopper/h9_persistent``, ``hopper/h10_pingpong``: stmatrix and TMA stores of two consumers, and
+  their turns;
+- ``combined/v8_tma_store``: TMA stores beside an accumulator slot that is given back early;
+- ``tuned/h200_4096x4096x4096``: a dependent launch, and stores under the next tile's mainloop.
+
+The rungs that are left out are steps between these, or these with other numbers.
+`mutants.catalogue.is_tried` says which kinds each of them gets.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +31,19 @@ from gemmgen.spec import load_spec
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "generated"
+BESIDE = (
+    "combined/v8_tma_store",
+    "hopper/h10_pingpong",
+    "hopper/h1_kloop",
+    "hopper/h5_warp_specialized",
+    "hopper/h7_multicast",
+    "hopper/h9_persistent",
+    "tirx/v1_one_tile",
+    "tirx/v4_tma",
+    "tirx/v6_persistent",
+    "tirx/v9_two_consumers",
+    "tuned/h200_4096x4096x4096",
+)
 
 
 @dataclass(frozen=True)
@@ -49,14 +80,19 @@ class Rung:
 
 
 def rung_names() -> tuple[str, ...]:
-    """Every committed kernel of the `cute` ladder and others, smallest ladder first."""
+    """The rungs that are mutated: the `cute` ladder, then those of `BESIDE`, by name."""
     names = (p.relative_to(GENERATED).with_suffix("").as_posix() for p in GENERATED.rglob("*.py"))
     return tuple(sorted((n for n in names if _is_ladder(n)), key=lambda n: (n.count("/"), n)))
 
 
 def _is_ladder(name: str) -> bool:
-    """A rung of the main ladder; the folders beside it repeat its faults."""
-    return "/" not in name
+    """A rung of the main ladder, or one chosen beside it."""
+    return "/" not in name or name in BESIDE
+
+
+def is_beside(name: str) -> bool:
+    """One of `BESIDE`."""
+    return name in BESIDE
 
 
 @lru_cache(maxsize=64)

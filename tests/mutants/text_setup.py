@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gemmgen.terms import LoadKind, MmaKind
 from mutants.edit import both, drop, drop_together, insert, move, only, sub, then, where
 from mutants.model import Expect, Kind, Layer, Make
 from mutants.subjects import Rung
@@ -25,6 +26,16 @@ def is_pair(rung: Rung) -> bool:
 def in_cluster(rung: Rung) -> bool:
     """More than one CTA a cluster."""
     return rung.plan.geometry.cluster_size > 1
+
+
+def is_wgmma(rung: Rung) -> bool:
+    """A warpgroup multiplies into registers: a tile may have any number of instructions."""
+    return rung.plan.spec.mma.kind is MmaKind.WGMMA
+
+
+def loads_by_tma(rung: Rung) -> bool:
+    """Operands come by TMA, which counts its bytes."""
+    return rung.plan.spec.load.kind is LoadKind.TMA
 
 
 def is_persistent(rung: Rung) -> bool:
@@ -184,7 +195,8 @@ KINDS = (
         "columns are freed that other warps have not read",
         where(
             lambda rung: (
-                "sync_threads()" in rung.source.split("# --- teardown")[1].split("# --- host")[0]
+                "sync_threads()"
+                in rung.source.partition("# --- teardown")[2].split("# --- host")[0]
             ),
             move(r"if warp_idx == 0:", SYNC, "teardown"),
         ),
