@@ -96,7 +96,10 @@ KINDS: tuple[Kind, ...] = (
     kind(
         "store_by_each_warp",
         "every warp stores the chunk",
-        where(stores_by_tma, sub(r"if warp_idx( % 4)? == 0:", "if True:", "mma", "epilogue")),
+        where(
+            lambda rung: stores_by_tma(rung) and "pingpong" not in rung.name,
+            sub(r"if warp_idx( % 4)? == 0:$", "if True:", "epilogue"),
+        ),
     ),
     kind(
         "tma_store_other_chunk",
