@@ -19,6 +19,7 @@ from gemmgen.compile.resources import ALLOWABLE
 from gemmgen.report.explain import LAYERS, every_code, explain
 
 PACKAGE = Path(__file__).parents[3] / "gemmgen"
+LONG = ("--shape", "2048,2048,2048")  # runs for longer than the test waits
 GEMMGEN = [sys.executable, "-m", "gemmgen"]
 
 
@@ -81,7 +82,7 @@ def test_a_closed_pipe_ends_the_command_in_silence(project: Path) -> None:
 @pytest.mark.compile
 def test_ctrl_c_while_kernels_run_leaves_no_traceback_and_no_process(kernel: Path) -> None:
     process = subprocess.Popen(
-        [*GEMMGEN, "test", "generated", "--runner", "emulate", "--jobs", "2"],
+        [*GEMMGEN, "test", "generated", "--runner", "emulate", "--jobs", "2", *LONG],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
