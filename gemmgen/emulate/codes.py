@@ -80,8 +80,9 @@ CODES: Mapping[str, str] = {
     "E246": "A warp reaches only 32 lanes of tensor memory: warp w of a warpgroup has lanes 32 w to"
     " 32 w + 31 (PTX ISA, tcgen05.ld).",
     "E247": "Registers of a tcgen05.ld are used before tcgen05.wait::ld: they hold anything.",
-    "E248": "wgmma is misused: no wgmma.fence before it, warps of the warpgroup that disagree, or"
-    " its registers touched before the wait for it.",
+    "E248": "wgmma is misused: no wgmma.fence before it, warps of the warpgroup that disagree, its"
+    " registers touched before the wait for it, or an accumulator added to that nothing has"
+    " written: the first wgmma of a sum has a false scale-d, or finds zeros in its registers.",
     "E249": "A tensor core instruction is misused: both cta_groups in one kernel, a CTA without a"
     " peer, a commit mask that names no CTA of the cluster, an accumulator at lanes that it cannot"
     " have.",

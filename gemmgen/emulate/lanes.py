@@ -29,6 +29,13 @@ DTYPES: dict[int, type[np.generic]] = {
 SIGNED: dict[int, type[np.generic]] = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 
 
+class Unwritten(int):
+    """What a register holds that no instruction has written: zero here, anything on hardware."""
+
+
+UNWRITTEN = Unwritten(0)
+
+
 def spread(value: Value, bits: int) -> Lanes:
     """The value as an array of 32 lanes of ``bits`` width; a fresh one only where the value is
     uniform.

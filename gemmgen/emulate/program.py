@@ -10,6 +10,7 @@ from typing import Any
 from gemmgen.emulate.decode import Decoder, Handler, lookup
 from gemmgen.emulate.errors import EmulationError
 from gemmgen.emulate.forward import forward
+from gemmgen.emulate.lanes import UNWRITTEN
 from gemmgen.emulate.machine import Group
 from gemmgen.emulate.memory import LOCAL_WINDOW, PARAM_WINDOW, SHARED_START
 from gemmgen.emulate.ops import load_all
@@ -49,7 +50,7 @@ class Program:
         self.functions: list[Callable[[Group], int] | None] = [None] * len(self.steps)
         self.sizes = [self.ends.get(i, i + 1) - i for i in range(len(self.steps))]
         self.owners: dict[str, list[Instr | None]] = {}
-        self.blank: list[Any] = [False if bits == 1 else 0 for bits in kernel.bits]
+        self.blank: list[Any] = [False if bits == 1 else UNWRITTEN for bits in kernel.bits]
 
     def reaches(self, start: int, instr: Instr) -> bool:
         """Whether control at index `start` may come to an instruction of the kernel."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gemmgen.emulate.asyncops import AsyncOp, Touch, Wait
 from gemmgen.emulate.decode import Decoder, Handler, op
-from gemmgen.emulate.lanes import spread
+from gemmgen.emulate.lanes import Unwritten, spread
 from gemmgen.emulate.machine import Cta, Group
 from gemmgen.emulate.ops.dataflow import splits_before
 from gemmgen.emulate.ops.operands import operand_at, read_operand_of
@@ -79,6 +79,8 @@ def mma_async(d: Decoder) -> Handler:
         bits = tuple(read(g) for read in descriptors)
         values = [registers[slot] for slot in slots] if accumulate(g) else None
         current = state.holding(warp, values)
+        if values is not None and current is None:
+            _require_written(values)
         group = warpgroup_state(g.cta, g.warp)
         entry = group.at(state.count)
         if entry is None:
@@ -112,6 +114,15 @@ def mma_async(d: Decoder) -> Handler:
         return None
 
     return d.collective(run_at_once, blocking=True) if early else d.collective(run)
+
+
+def _require_written(values: list[Any]) -> None:
+    unwritten = sum(type(value) is Unwritten for value in values)
+    if unwritten:
+        title = f"adds to {unwritten} accumulator registers that nothing has written"
+        raise fault(
+            "E248", f"{title}: scale-d is true, which the first wgmma of a sum does not say"
+        )
 
 
 def _form(d: Decoder) -> Form:

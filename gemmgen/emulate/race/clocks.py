@@ -97,6 +97,19 @@ class Clock:
                 far[index] = joined(far[index], ticks) if index in far else ticks
         return Clock(self.cluster, near, far or None)
 
+    def meet(self, other: Clock) -> Clock:
+        """What both know."""
+        near = self._least(self.near, other.near)
+        both = (self.far or {}).keys() & (other.far or {}).keys()
+        far = {i: self._least(self.far[i], other.far[i]) for i in both if self.far and other.far}
+        return Clock(self.cluster, near, far or None)
+
+    @staticmethod
+    def _least(a: Ticks, b: Ticks) -> Ticks:
+        width = min(a.shape[1], b.shape[1])
+        least: Ticks = np.minimum(a[:, :width], b[:, :width])
+        return least
+
     def all(self) -> list[tuple[int, Ticks]]:
         """Clusters and what is known of each."""
         return [(self.cluster, self.near), *(self.far or {}).items()]

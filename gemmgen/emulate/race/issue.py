@@ -94,7 +94,7 @@ def issued(operation: AsyncOp, rules: Rules) -> None:
         return  # the writing step of a store, which was seen with its reading step
     warp = warp_clock(group.warp)
     mask = group.mask if operation.lane < 0 else 1 << operation.lane
-    known = operation.mark or (warp.release(mask),)  # a wgmma: by all four warps
+    known = operation.mark or (warp.release(mask),)  # a wgmma: of each of the four warps
     mark = operation.mark = _mark(operation, group, known, rules.strict)
     proxy = "generic" if operation.kind == "st_async" else "async"
     if operation.barriers is not None:
@@ -142,7 +142,7 @@ def _mark(operation: AsyncOp, group: Group, known: tuple[Clock, ...], strict: bo
         last = cluster.row.get(key)
         if isinstance(last, Issued) and all(map(is_, last.known, known)):
             return last
-        made = Issued(_together(known), [cluster.in_order(key)], known=known)
+        made = Issued(_common(known), [cluster.in_order(key)], known=known)
         cluster.row[key] = made
         return made
     clock = known[0]
@@ -164,10 +164,11 @@ def wgmma_key(group: Group) -> tuple[object, ...]:
     return ("wgmma", group.cta.rank, group.warp.index // 4)
 
 
-def _together(known: tuple[Clock, ...]) -> Clock:
+def _common(known: tuple[Clock, ...]) -> Clock:
+    """What each of the warps that issue a wgmma knows: none waits for another by issuing it."""
     clock = known[0]
     for other in known[1:]:
-        clock = clock.join(other)
+        clock = clock.meet(other)
     return clock
 
 

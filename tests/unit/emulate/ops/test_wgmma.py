@@ -22,7 +22,8 @@ class Wgmma:
         k.buffer(image, SOURCE)
         k.buffer(self.out, TARGET)
         k(f"ld.param.u64 %d0, [p{k.param(SOURCE)}]; ld.param.u64 %d1, [p{k.param(TARGET)}];")
-        k("@%p0 mbarrier.init.shared.b64 [%r1], 1; bar.sync 0;")
+        k("@%p0 mbarrier.init.shared.b64 [%r1], 1; fence.mbarrier_init.release.cluster;")
+        k("bar.sync 0;")
         k(f"@%p0 mbarrier.arrive.expect_tx.shared.b64 _, [%r1], {image.size};")
         k(
             "@%p0 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
@@ -174,6 +175,34 @@ def test_a_wgmma_without_a_fence_is_reported() -> None:
     with pytest.raises(EmulationError) as caught:
         w.run()
     assert caught.value.code == "E248"
+
+
+def test_a_sum_that_begins_with_registers_that_nothing_wrote_is_reported() -> None:
+    w = Wgmma(*operands())
+    w.k.lines = [line for line in w.k.lines if not line.startswith("mov.b32 %r1")]
+    w.k("wgmma.fence.sync.aligned;")
+    w.mma(0)
+    w.finish()
+    with pytest.raises(EmulationError, match="registers that nothing has written") as caught:
+        w.run()
+    assert caught.value.code == "E248"
+
+
+@pytest.mark.parametrize("timing", ["lazy", "eager", "random"])
+def test_a_wgmma_knows_only_what_all_four_warps_know(timing: str) -> None:
+    def stored(barrier: str) -> None:
+        a, b = operands()
+        w = Wgmma(a, b)
+        w.k("add.u32 %r6, %r1, 1024; mad.lo.u32 %r6, %r0, 64, %r6; st.shared.u32 [%r6], %r9;")
+        w.k(f"fence.proxy.async.shared::cta; {barrier} wgmma.fence.sync.aligned;")
+        w.mma(0, accumulate=0)
+        w.finish()
+        w.run(timing=timing, races=True)
+
+    stored("bar.sync 0;")
+    with pytest.raises(EmulationError) as caught:
+        stored("")
+    assert caught.value.code in ("E260", "E261")
 
 
 def test_warps_that_issue_different_wgmmas_are_reported() -> None:
