@@ -10,7 +10,7 @@ from gemmgen.plan import Plan
 from gemmgen.spec import Spec
 from gemmgen.terms import Role
 from mutants.edit import both, where
-from mutants.model import Kind
+from mutants.model import Expect, Kind
 from mutants.plan_edit import (
     RUN,
     constant,
@@ -222,6 +222,15 @@ LAUNCH: tuple[Kind, ...] = (
     ),
 )
 
+
+def _one_mma_warp(rung: Rung) -> bool:
+    return len(rung.plan.role(Role.MMA).warps) == 1
+
+
+def _producer_warp(plan: Plan, n: int) -> int:
+    return plan.role(Role.PRODUCER).warps[0]
+
+
 CONSTANTS: tuple[Kind, ...] = (
     kind(
         "constant_ab_bytes",
@@ -272,9 +281,15 @@ CONSTANTS: tuple[Kind, ...] = (
         "constant_warp",
         "the printed warp is not the planned one",
         both(
-            constant("MMA_WARP", lambda plan, n: plan.role(Role.PRODUCER).warps[0]),
+            where(_one_mma_warp, constant("MMA_WARP", _producer_warp)),
             constant("PRODUCER_WARP", lambda plan, n: n + 7),
         ),
+    ),
+    kind(  # no rule of the plan holds this constant to the warps
+        "constant_first_warp",
+        "the printed first warp of several is not the planned one",
+        where(lambda rung: not _one_mma_warp(rung), constant("MMA_WARP", _producer_warp)),
+        Expect.RUN,
     ),
 )
 

@@ -20,7 +20,7 @@ SLOW = (
     "v6_multicast",
     "v8_persistent",
     "v7_two_cta",
-    "tirx/v1_one_tile",
+    "tirx/v3_tiled",
     "hopper/h1_kloop",
     "hopper/h5_warp_specialized",
     "tirx/v4_tma",

@@ -3,8 +3,8 @@
 All of the main ladder are, v0 to v8. Beside it those of `BESIDE` are, as they have what the ladder
 has not:
 
-- ``tirx/v1_one_tile``, ``hopper/h1_kloop``: generic copies and the proxy fence after them, once
-  and in a loop, for tcgen05 and for wgmma;
+- ``tirx/v3_tiled``, ``hopper/h1_kloop``: generic copies in a loop and the proxy fence after them,
+  for tcgen05 and for wgmma;
 - ``tirx/v4_tma``, ``tirx/v6_persistent``: TMA stores whose buffers are used once, and again;
 - ``tirx/v9_two_consumers``: two consumers of one stage, a named barrier for each, TMA stores;
 - ``hopper/h5_warp_specialized``: setmaxnreg, and groups of wgmma that release a stage late;
@@ -38,7 +38,7 @@ BESIDE = (
     "hopper/h5_warp_specialized",
     "hopper/h7_multicast",
     "hopper/h9_persistent",
-    "tirx/v1_one_tile",
+    "tirx/v3_tiled",
     "tirx/v4_tma",
     "tirx/v6_persistent",
     "tirx/v9_two_consumers",

@@ -107,7 +107,10 @@ COPIES: tuple[Kind, ...] = (
     kind(
         "load_signals_first_slot",
         "the bytes of every stage are counted on slot 0",
-        sub(r"tma_bar_ptr=full", "tma_bar_ptr=ab_full", *LOADS),
+        where(
+            lambda rung: "ab_full" in rung.source,
+            sub(r"tma_bar_ptr=full", "tma_bar_ptr=ab_full", *LOADS),
+        ),
     ),
     kind(
         "load_next_k_tile",

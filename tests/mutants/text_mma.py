@@ -40,7 +40,10 @@ ISSUE: tuple[Kind, ...] = (
     kind(
         "mma_twice",
         "each product counts twice",
-        insert(r"cute\.gemm\(", "cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)", *MMA),
+        where(
+            lambda rung: "tCtAcc" in rung.source,
+            insert(r"cute\.gemm\(", "cute.gemm(tiled_mma, tCtAcc, a_block, b_block, tCtAcc)", *MMA),
+        ),
     ),
     kind(
         "k_blocks_short",
