@@ -1,4 +1,4 @@
-"""Commands that write and read kernels: render, diff, ladder, compile, build, test."""
+"""Commands that write and read kernels: render, compile, build, test."""
 
 from __future__ import annotations
 
@@ -6,13 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
-from gemmgen.records import CaseRecord, TestRecord, write_records
-from gemmgen.spec import digest, load_spec
-
-ROOT = Path(__file__).parents[3]
-
-MARKS = "before\n<!-- ladder cute -->\nold\n<!-- end ladder -->\nafter\n"
 
 
 def test_render_writes_once_and_then_finds_the_file_current(kernel: Path, run) -> None:
@@ -93,144 +86,6 @@ def test_allowing_what_there_is_not_is_bad_input(project, run, command) -> None:
 
 def test_render_takes_one_spec_for_one_output(project, run) -> None:
     assert run("render", "--all", "-o", "x.py").exit_code == 2
-
-
-def test_diff_exits_as_diff_does(project, run) -> None:
-    assert run("diff", "v5", "v5").exit_code == 0
-    result = run("diff", "v4", "v5", "--stat")
-    assert result.exit_code == 1
-    assert [line.split(":")[0] for line in result.stdout.splitlines()] == ["spec", "kernel"]
-    assert run("diff", "v4", "nope").exit_code == 2
-
-
-def test_colours_are_left_out_where_the_environment_declines_them(monkeypatch) -> None:
-    from gemmgen.cli.diff import _wanted
-
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert _wanted() is None
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert _wanted() is False
-    monkeypatch.setenv("NO_COLOR", "")
-    assert _wanted() is None
-    monkeypatch.setenv("TERM", "dumb")
-    assert _wanted() is False
-
-
-def test_diff_takes_edited_copies_and_ignores_header_and_indentation(kernel: Path, run) -> None:
-    copy = kernel.with_name("mine.py")
-    copy.write_text("# another header\n" + kernel.read_text())
-    assert run("diff", kernel, copy).exit_code == 0
-    assert run("diff", kernel, copy, "--exact").exit_code == 1
-    copy.write_text(kernel.read_text().replace("phase ^= 1", "phase ^= 0"))
-    result = run("diff", "v5", copy)
-    assert result.exit_code == 1
-    assert "+" in result.stdout
-    assert "phase ^= 0" in result.stdout
-
-
-def test_diff_of_a_file_that_cannot_be_read_is_bad_input(kernel: Path, run) -> None:
-    kernel.write_bytes(b"\xff\xfe")
-    for name in (kernel, "nope.py", kernel.parent / "folder.py"):
-        (kernel.parent / "folder.py").mkdir(exist_ok=True)
-        result = run("diff", "v4", name)
-        assert result.exit_code == 2
-        assert "error[T405]" in result.stderr
-
-
-def test_diff_wants_two_names_or_a_ladder(project, run) -> None:
-    for arguments in (["v4"], [], ["v4", "v5", "--ladder", "cute"], ["v4", "v5", "-U", "-1"]):
-        assert run("diff", *arguments).exit_code == 2
-
-
-def test_diff_of_a_ladder_counts_every_step(project, run) -> None:
-    result = run("diff", "--ladder", "cute")
-    assert result.exit_code == 0
-    lines = result.stdout.splitlines()
-    assert lines[0] == "v4_swizzle -> v5_epilogue"
-    assert lines[3].startswith("  regions: epilogue")
-    assert lines[-1].startswith("kernel lines a step: median ")
-    pair = run("diff", "v4", "v5", "--stat").stdout.splitlines()
-    assert [line.strip() for line in lines[1:3]] == pair
-
-
-def test_specs_that_follow_none_are_named_and_make_no_step(project: Path, run) -> None:
-    spec = project / "specs" / "v5_epilogue.toml"
-    spec.write_text(spec.read_text().replace('predecessor = "v4_swizzle"\n', ""))
-    result = run("diff", "--ladder", "cute")
-    assert result.exit_code == 0
-    assert "->" not in result.stdout
-    assert "without a predecessor, so no step: v4_swizzle, v5_epilogue" in result.stdout
-
-
-def test_steps_are_told_beside_a_spec_that_is_refused(project: Path, run) -> None:
-    spec = project / "specs" / "v5_epilogue.toml"
-    draft = spec.read_text().replace('"v5_epilogue"', '"draft"')
-    (project / "specs" / "draft.toml").write_text(draft.replace("ab_stages = 4", "ab_stages = 40"))
-    above = spec.read_text().replace('"v5_epilogue"', '"above"')
-    above = above.replace('predecessor = "v4_swizzle"', 'predecessor = "draft"')
-    (project / "specs" / "above.toml").write_text(above)
-    result = run("diff", "--ladder", "cute")
-    assert result.exit_code == 2
-    lines = result.stdout.splitlines()
-    assert lines[0] == "v4_swizzle -> v5_epilogue"
-    assert lines[-1].startswith("kernel lines a step: median ")
-    assert not [line for line in lines if "without a predecessor" in line or "above" in line]
-    assert "draft.toml" in result.stderr
-    assert run("ladder", "cute").exit_code == 2
-
-
-def test_an_unknown_ladder_is_bad_input(project, run) -> None:
-    for command in (["diff", "--ladder", "cut"], ["ladder", "cut"]):
-        result = run(*command)
-        assert result.exit_code == 2
-        assert "error[T406]: no ladder `cut`" in result.stderr
-        assert "known: `cute`" in result.stderr
-
-
-def test_ladder_brings_the_table_of_a_document_up_to_date(project: Path, run) -> None:
-    document = project / "README.md"
-    document.write_text(MARKS)
-    assert run("ladder", "--into", document, "--check").exit_code == 1
-    assert document.read_text() == MARKS
-    assert run("ladder", "--into", document).stdout == f"written  {document}\n"
-    text = document.read_text()
-    assert text.startswith("before\n<!-- ladder cute -->\n| kernel |")
-    assert text.endswith("<!-- end ladder -->\nafter\n")
-    assert "[`v5_epilogue`](generated/v5_epilogue.py)" in text
-    assert run("ladder", "--into", document, "--check").exit_code == 0
-
-
-@pytest.mark.parametrize("text", ["no marks\n", MARKS.replace("cute", "other")])
-def test_a_document_without_a_place_for_the_table_is_bad_input(project: Path, run, text) -> None:
-    document = project / "README.md"
-    document.write_text(text)
-    assert run("ladder", "--into", document).exit_code == 2
-    assert document.read_text() == text
-
-
-def test_ladder_calls_verified_only_what_was_verified_in_this_form(spec: Path, run) -> None:
-    case = CaseRecord((128, 256, 64), "exact", "passed", 0.0)
-    figures = {
-        "registers": 94, "dynamic_smem_bytes": 1024, "static_smem_bytes": 0, "tmem_columns": 256,
-    }  # fmt: skip
-    mark = digest(load_spec(spec))
-    record = TestRecord("x.py", "x", mark, "emulate", "passed", figures, (case,))
-    write_records(Path("records.json"), [record])
-    line = run("ladder", "--records", "records.json").stdout.splitlines()[-1]
-    assert line.endswith("| emulator, 1 cases |")
-    assert "94, 1.0 KiB, 256 columns" in line
-    spec.write_text(spec.read_text().replace("register_buffers = 2", "register_buffers = 1"))
-    changed = run("ladder", "--records", "records.json").stdout.splitlines()[-1]
-    assert changed.endswith("| no |")
-
-
-@pytest.mark.parametrize("text", ["{", "{}", '{"schema": 9, "tests": []}', "\udcff"])
-def test_what_is_no_record_is_bad_input(project: Path, run, text: str) -> None:
-    Path("records.json").write_bytes(text.encode("utf-8", "surrogateescape"))
-    result = run("ladder", "--records", "records.json")
-    assert result.exit_code == 2
-    assert "error[T411]" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["compile", "test", "build"])
@@ -342,10 +197,3 @@ def test_a_shape_that_the_kernel_cannot_do_is_refused_by_name(kernel: Path, run)
     result = run("test", kernel, "--shape", "100,256,64")
     assert result.exit_code == 1
     assert "refused 100x256x64: M, N = 100, 256: must be multiples of 128, 256" in result.output
-
-
-def test_files_are_compared_with_the_specs_that_they_name(run) -> None:
-    by_name = run("diff", "v7", "v8", "--stat").stdout
-    files = [ROOT / f"generated/{name}.py" for name in ("v7_two_cta", "v8_persistent")]
-    assert run("diff", *files, "--stat").stdout == by_name
-    assert by_name.startswith("spec: ")
