@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gemmgen.cli.common import MILLISECONDS, ROUNDS, spec_paths
+from gemmgen.cli.common import ROUNDS, slice_option, spec_paths
 from gemmgen.cli.tables import console, table
 from gemmgen.cli.test import Shape
 from gemmgen.terms import Finding, GemmgenError
@@ -38,13 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds", type=ROUNDS, default=9, show_default=True, help="Samples of each variant."
 )
-@click.option(
-    "--slice-ms",
-    type=MILLISECONDS,
-    default=10.0,
-    show_default=True,
-    help="Length of one sample.",
-)
+@slice_option
 @click.option("--json", "json_path", type=click.Path(path_type=Path), help="Write the record here.")
 def command(
     name: str,

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from gemmgen.cli.common import MILLISECONDS, ROUNDS
+from gemmgen.cli.common import ROUNDS, slice_option
 from gemmgen.cli.test import Shape
 from gemmgen.report.suite import SUITES
 
@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rounds", type=ROUNDS, default=9, show_default=True, help="Samples of each contender."
 )
-@click.option(
-    "--slice-ms",
-    type=MILLISECONDS,
-    default=10.0,
-    show_default=True,
-    help="Length of one sample.",
-)
+@slice_option
 @click.option(
     "--settle-ms",
     type=click.FloatRange(0.0, 60_000.0),

@@ -14,6 +14,13 @@ ALLOWED = ("local", "serialized", "setmaxnreg", "spill", "symbol")
 SM_COUNT = click.IntRange(1, 1024)
 ROUNDS = click.IntRange(1, 10_000)
 MILLISECONDS = click.FloatRange(0.001, 60_000.0)
+slice_option = click.option(
+    "--slice-ms",
+    type=MILLISECONDS,
+    default=10.0,
+    show_default=True,
+    help="Length of one sample.",
+)
 seed_option = click.option(
     "--seed",
     # What torch's generators take, with room for `seed + index` of an exploration.

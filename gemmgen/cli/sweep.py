@@ -10,7 +10,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from gemmgen.cli import tables
-from gemmgen.cli.common import MILLISECONDS, spec_paths
+from gemmgen.cli.common import slice_option, spec_paths
 from gemmgen.cli.test import Shape
 from gemmgen.files import write_atomic
 from gemmgen.terms import Finding, GemmgenError
@@ -47,13 +47,7 @@ CURVES = 8
     help="Shapes to compare with torch: two, all default ones, none.",
 )
 @click.option("--rounds", default=9, show_default=True, type=click.IntRange(4, 10_000))
-@click.option(
-    "--slice-ms",
-    type=MILLISECONDS,
-    default=10.0,
-    show_default=True,
-    help="Length of one sample.",
-)
+@slice_option
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Processes that build; one a core.")
 @click.option("--executor", type=click.Choice(["local", "dask"]), default="local")
 @click.option("--scheduler", default="", help="Address of a Dask scheduler; none: start one here.")
