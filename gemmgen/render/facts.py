@@ -16,7 +16,7 @@ class Facts:
 
     Attributes:
         serial: one load at a time, one buffer.
-        prefetch: one warp runs a ring of loads ahead of its MMAs.
+        prefetch: a ring of loads runs ahead of the MMAs, in one sequence with them.
         specialized: producer and mma are different warps.
         one_step: K is one MMA deep.
         blocks: several MMAs a k_tile.
@@ -32,7 +32,7 @@ class Facts:
         persistent: a CTA walks over several output tiles.
         walks: each role of a persistent, warp-specialized kernel walks over them for itself.
         double: two register buffers in the epilogue.
-        cooperative: all threads copy the operands.
+        cooperative: threads copy the operands themselves, all or those of a role.
         single: one tile in all.
         grouped: tiles are walked in groups of rows.
         ring: several accumulators that an mma warp walks over.
